@@ -266,34 +266,6 @@ def test_learnt_prices_are_recorded_and_named_when_they_move_tenfold(tmp_path, c
     assert "of the kind 'one'" in said[0]
 
 
-def test_an_objective_that_stops_to_differ_is_named_at_the_next_evaluation(tmp_path, caplog):
-    session = new_session(tmp_path, POLITE, paretopo__stage2_estimator="gdpo")
-
-    def train(*polite):
-        session.advantages([rate(session, *polite)])
-        session.record_step(session.steps_done(), {})
-
-    def named():
-        session.observe(session.steps_done(), [Rollout("q", {"correct": 1.0, "polite": 0.5})])
-        found = [one.message for one in caplog.records if "'polite' are equal" in one.message]
-        caplog.clear()
-        return found
-
-    for polite in ((0.0, 1.0), (0.0, 1.0), (0.5, 0.5), (0.5, 0.5)):
-        train(*polite)
-    assert named() == []
-    train(0.5, 0.5)
-    [message] = named()
-    assert message.startswith("in the 3 steps up to step 5, the rewards for 'polite' are equal")
-    train(0.5, 0.5)
-    assert named() == []  # once
-    for polite in ((0.0, 1.0), *[(0.5, 0.5)] * 3):
-        train(*polite)
-    state = session.state()
-    session.restore(state)
-    assert len(named()) == 1  # it differed in between
-
-
 def test_an_objective_that_applies_to_no_held_out_question_is_named(tmp_path, caplog):
     session = new_session(tmp_path, POLITE)
     for step in (0, 1):

@@ -316,7 +316,6 @@ class ParetoPO:
         Raises:
             ValueError: The length is wrong, or a value is NaN or infinite.
         """
-        self.watch.see_evaluation(self.steps_taken, self._teaching)
         return self._gain.observe(outcome, bounds=bounds)
 
     # ---- where it stands ---------------------------------------------------------------------

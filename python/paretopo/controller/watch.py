@@ -15,7 +15,6 @@ from paretopo.controller.estimators.groups import merge_ties_of_objectives
 
 _LOGGER = logging.getLogger("paretopo")
 IDLE_STEPS = 20  # in a row, before the reason follows
-EQUAL_STEPS = 3  # in a row, before an evaluation names the objective
 MOVED = 10.0  # times a learnt price, before a warning names it
 
 
@@ -30,8 +29,6 @@ class Watch:
     def __init__(self) -> None:
         self.speaks, self.updates = True, 1
         self._idle, self._named_idle = 0, False  # steps in a row
-        self._equal: dict[str, int] = {}  # steps in a row, by objective
-        self._named: set[str] = set()  # equal ones
         self._prices: dict[str, dict[str, float]] = {}  # first known, or last named
 
     def see_rewards(
@@ -42,7 +39,7 @@ class Watch:
         groups: int,
         unpriced: Sequence[str] = (),
     ) -> None:
-        """Count a step; after the first, name the objectives that differ within no group.
+        """After the first step, name the objectives that differ within no group.
 
         Args:
             step: Its number, from 1 on.
@@ -51,13 +48,8 @@ class Watch:
             groups: Number of groups of the step.
             unpriced: The objectives whose rewards wait for the price of a right answer.
         """
-        if not groups:
-            return
-        for name, share in shares.items():
-            self._equal[name] = 0 if share else self._equal.get(name, 0) + 1
-        self._named -= {name for name, share in shares.items() if share}
         equal = [name for name in teach if not shares[name]]
-        if step == 1 and equal:
+        if step == 1 and groups and equal:
             listed = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in shares.items())
             waiting = [name for name in equal if name in unpriced]
             why = f"; before the first right answer, {_join(waiting)} saves nothing"
@@ -66,19 +58,6 @@ class Watch:
                 f"({groups}), so nothing is learnt from them; groups with different rewards: "
                 f"{listed}{why if waiting else ''}"
             )
-            self._named |= {*equal}
-
-    def see_evaluation(self, step: int, teach: Sequence[str]) -> None:
-        """Name the objectives that stopped to differ in the latest steps."""
-        stopped = [name for name in teach if self._equal.get(name, 0) >= EQUAL_STEPS]
-        if new := [name for name in stopped if name not in self._named]:
-            since = min(self._equal[name] for name in new)
-            self._warn(
-                f"in the {since * self.updates} steps up to step {step * self.updates}, the "
-                f"rewards for {_join(new)} are equal within every group, so nothing is learnt from "
-                "them any more"
-            )
-            self._named |= {*new}
 
     def see_advantages(self, step: int, *, idle: bool, explain: Callable[[], str]) -> None:
         """Count a step; warn of the first whose advantages are all 0, and explain 20 in a row.
@@ -126,15 +105,12 @@ class Watch:
         """Return the counts, JSON-able."""
         return {
             "idle": [self._idle, self._named_idle],
-            "equal": dict(self._equal),
-            "named": sorted(self._named),
             "prices": {name: dict(by_kind) for name, by_kind in self._prices.items()},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from :meth:`state_dict`; a state of an earlier release starts the counts."""
         self._idle, self._named_idle = state.get("idle", (0, False))
-        self._equal, self._named = dict(state.get("equal", {})), {*state.get("named", ())}
         self._prices = {name: dict(known) for name, known in state.get("prices", {}).items()}
 
     def _warn(self, message: str) -> None:
