@@ -73,7 +73,7 @@ class RunConfig:
         Outcomes of runs with a gate are then comparable, whatever the method trains on. Ungated are
         only those whose gains act on an ungated training, as in the paper's stage 1.
         """
-        acts = self.paretopo.stage1_steps != 0 or self.paretopo.k == "archive"
+        acts = self.paretopo.stage1_steps != 0
         return self.paretopo.gate == "success" or (bool(self.objectives[0].gate) and not acts)
 
     def objective(self, name: str) -> Objective:

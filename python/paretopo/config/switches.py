@@ -125,15 +125,6 @@ def _of(*estimators: str) -> dict[str, tuple[str, ...]]:
     return {"stage2_estimator": estimators, "stage1_estimator": estimators}
 
 
-_OF_GAIN = {
-    "multiplier_on": ("advantage", "reward"),
-    **_of(*sorted(HYPERVOLUME_ESTIMATORS)),  # whose k may follow it
-}
-
-# The first k of k = "archive": half of the paper's groups.
-ARCHIVE_K = 4
-
-
 class Limit(NamedTuple):
     """A limit on a mean reward, or on the share of rollouts that reach a reward.
 
@@ -232,7 +223,7 @@ class ParetoPOConfig:
         low=0.0,
         high=1.0,
         open_high=True,
-        of=_OF_GAIN,
+        of={"multiplier_on": ("advantage", "reward")},
     )
     reference: Literal["initial", "zero"] = key(
         None,
@@ -273,11 +264,10 @@ class ParetoPOConfig:
         "mean of the other rollouts. none: 0. exact, for the estimator hypervolume: docs/hvk.md.",
         shown_default=BY_RECIPE,
     )
-    k: int | tuple[int, ...] | Literal["archive"] = key(
+    k: int | tuple[int, ...] = key(
         1,
         "Number of rollouts whose joint hypervolume counts: docs/hvk.md. A list splits the steps "
-        "into equal parts, with one k each. archive: k falls from 4 to 1 as the smoothed gain "
-        "falls.",
+        "into equal parts, with one k each.",
         low=1,
         of=_of(*sorted(HYPERVOLUME_ESTIMATORS)),
     )
@@ -352,10 +342,4 @@ class ParetoPOConfig:
         """The largest k of a run, 0 where no estimator has one."""
         if not HYPERVOLUME_ESTIMATORS & self.both_estimators:
             return 0
-        return (
-            ARCHIVE_K
-            if self.k == "archive"
-            else max(self.k)
-            if isinstance(self.k, tuple)
-            else self.k
-        )
+        return max(self.k) if isinstance(self.k, tuple) else self.k

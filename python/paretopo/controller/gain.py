@@ -62,7 +62,6 @@ class HypervolumeGain:
         self._objectives = len(config.weights)
         self.observations = 0
         self.smoothed = 0.0
-        self.highest = 0.0  # maximum of `smoothed` so far
         self.multiplier = 1.0
         self.archive: paretopo_core.ParetoArchive | None = None
         self._reference: NDArray[np.float64] | None = None
@@ -87,7 +86,6 @@ class HypervolumeGain:
         if self.observations > 0:
             gamma = self._config.gamma
             self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
-            self.highest = max(self.highest, self.smoothed)
             self.multiplier = compute_multiplier(self.smoothed)
         self.observations += 1
         return Signal(
@@ -103,7 +101,6 @@ class HypervolumeGain:
         return {
             "observations": self.observations,
             "smoothed": self.smoothed,
-            "highest": self.highest,
             "multiplier": self.multiplier,
             "reference": None if self._reference is None else self._reference.tolist(),
             "archive": None if self.archive is None else self.archive.state_dict(),
@@ -113,7 +110,6 @@ class HypervolumeGain:
         """Continue from :meth:`state_dict`, bit for bit."""
         self.observations = int(state["observations"])
         self.smoothed = float(state["smoothed"])
-        self.highest = float(state["highest"])
         self.multiplier = float(state["multiplier"])
         self.archive = self._reference = None
         if state["reference"] is not None:

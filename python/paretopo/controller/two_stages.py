@@ -348,14 +348,13 @@ class ParetoPO:
     @property
     def k(self) -> int:
         """Return the k of HV@k in the next step."""
-        config, gain = self.config, self._gain
+        config = self.config
         begin = 0 if config.stage1_estimator in HYPERVOLUME_ESTIMATORS else self.stage1_steps
         end = self._steps or 1
         if config.stage2_estimator not in HYPERVOLUME_ESTIMATORS:
             end = min(end, self.stage1_steps)
         done = (self.steps_taken - begin) / max(end - begin, 1)
-        gains = {"smoothed_gain": gain.smoothed, "highest_gain": gain.highest}
-        return choose_k(config.k, done=max(done, 0.0), **gains)
+        return choose_k(config.k, max(done, 0.0))
 
     @property
     def observations(self) -> int:

@@ -296,21 +296,6 @@ def test_the_k_of_a_step_reaches_the_estimator():
         np.testing.assert_array_equal(method.step(group).advantages, wanted)
 
 
-def test_k_follows_the_gain_of_the_archive():
-    config = ParetoPOConfig(
-        stage1_steps=0, stage2_estimator="hypervolume", k="archive", reference="zero"
-    )
-    method, seen = ParetoPO(config), []
-    for outcome in ([0.5, 0.5], [0.8, 0.5], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6], [0.8, 0.6]):
-        method.observe(outcome)
-        seen.append(method.k)
-    # Gains 0.15, 0.08, 0, ...: smoothed 0.075, 0.0775, 0.03875, ...
-    assert seen == [4, 4, 4, 2, 1, 1]
-    again = ParetoPO(config)
-    again.load_state_dict(json.loads(json.dumps(method.state_dict())))
-    assert again.k == method.k == 1
-
-
 def test_a_schedule_needs_the_number_of_steps():
     with pytest.raises(ValueError, match=r"k = \[4, 1\] needs steps, .* got None"):
         ParetoPO(ParetoPOConfig(stage1_steps=0, stage2_estimator="hypervolume", k=(4, 1)))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
 import paretopo_core
-from paretopo.config.switches import ARCHIVE_K
 from paretopo.controller.estimators.decoupled import gd2po
 from paretopo.controller.estimators.groups import Array, extremes
-
-K: TypeAlias = int | tuple[int, ...] | Literal["archive"]
 
 
 def hypervolume(
@@ -107,27 +103,14 @@ def reference_by(weights: np.ndarray) -> np.ndarray:
     return reference
 
 
-def choose_k(
-    k: K, *, done: float = 0.0, smoothed_gain: float = 0.0, highest_gain: float = 0.0
-) -> int:
+def choose_k(k: int | tuple[int, ...], done: float) -> int:
     """Return the k of a step: a large k explores the front, k = 1 settles on one point.
 
     Args:
-        k: A number; several, for equal parts of the steps; or "archive", which follows the gain of
-            held-out hypervolume down from ``ARCHIVE_K``.
+        k: A number; several, for equal parts of the steps.
         done: Share of finished steps, 0 to 1.
-        smoothed_gain: Exponential average of the gains.
-        highest_gain: Its maximum so far; ``ARCHIVE_K`` applies while it is 0.
 
-    >>> [choose_k((4, 2, 1), done=step / 6) for step in range(6)]
+    >>> [choose_k((4, 2, 1), step / 6) for step in range(6)]
     [4, 4, 2, 2, 1, 1]
-    >>> choose_k("archive", smoothed_gain=0.02, highest_gain=0.05)
-    2
     """
-    if isinstance(k, int):
-        return k
-    if isinstance(k, tuple):
-        return k[min(int(done * len(k)), len(k) - 1)]
-    if highest_gain <= 0.0:
-        return ARCHIVE_K
-    return max(1, math.ceil(ARCHIVE_K * smoothed_gain / highest_gain))
+    return k if isinstance(k, int) else k[min(int(done * len(k)), len(k) - 1)]
