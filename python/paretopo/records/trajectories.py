@@ -105,25 +105,22 @@ class Group:
         """Make the group of a row.
 
         Raises:
-            ConfigError: a field is missing or of another type; names it.
+            KeyError: An entry is missing.
+            TypeError: An entry has another type.
+            ValueError: There is no rollout, or a segment has an unknown kind.
         """
         shared = {
-            "prompt_id": _read_field(row, "id", str),
-            "prompt": _read_field(row, "prompt", str),
-            "answer": _read_field(row, "answer", str),
-            "held_out": _read_field(row, "held_out", bool),
-            "kind": _read_field(row, "kind", str),
-            "preference": _read_field({"preference": ""} | row, "preference", str),
+            "prompt_id": row["id"],
+            "prompt": row["prompt"],
+            "answer": row["answer"],
+            "held_out": row["held_out"],
+            "kind": row["kind"],
+            "preference": row.get("preference", ""),
         }
-        rollouts = tuple(_rollout(one, shared) for one in _read_field(row, "rollouts", list))
+        rollouts = tuple(_rollout(one, shared) for one in row["rollouts"])
         if not rollouts:
-            raise ConfigError("rollouts must hold at least one")
-        return cls(
-            rollouts=rollouts,
-            step=_read_field(row, "step", int),
-            stage=_read_field(row, "stage", int),
-            objectives=tuple(str(name) for name in _read_field(row, "objectives", list)),
-        )
+            raise ValueError("rollouts must hold at least one")
+        return cls(rollouts, row["step"], row["stage"], tuple(row["objectives"]))
 
 
 def group_held_out(
@@ -173,13 +170,14 @@ def read_groups(path: Path) -> Iterator[Group]:
     """Yield the groups of a file in its order; a torn last line or a missing file yields nothing.
 
     Raises:
-        ConfigError: a line is no group; names file, line and field.
+        ConfigError: a line is no group; names file and line.
     """
     for number, row in enumerate(files.read_rows(path), start=1):
         try:
             yield Group.from_row(row)
-        except ConfigError as error:
-            raise ConfigError(f"{path} line {number} is not a group of rollouts: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:
+            where = f"{path} line {number}"
+            raise ConfigError(f"{where} is not a group of rollouts: {error!r}") from None
 
 
 def shorten(group: Group, most: int = _MOST_CHARACTERS) -> Group:
@@ -229,57 +227,30 @@ def _rollout_row(rollout: Rollout) -> files.Row:
     }
 
 
-def _rollout(row: Any, shared: dict[str, Any]) -> Rollout:
-    if not isinstance(row, dict):
-        raise ConfigError(f"a rollout must be an object, got {row!r:.80}")
-    rank, advantage = row.get("rank"), row.get("advantage")
+def _rollout(row: files.Row, shared: dict[str, Any]) -> Rollout:
+    components = dict(row["reward_components"]).items()
     return Rollout(
         **shared,
-        reward_components=_components(row),
-        solved=None if row.get("solved", False) is None else _read_field(row, "solved", bool),
-        tokens=_read_field(row, "tokens", int),
-        truncated=_read_field(row, "truncated", bool),
-        segments=tuple(_segment(one) for one in _read_field(row, "segments", list)),
-        rewards=_numbers(row, "rewards"),
-        gated=_numbers(row, "gated"),
-        rank=None if rank is None else _read_field(row, "rank", int),
-        advantage=None if advantage is None else _read_field(row, "advantage", float),
+        reward_components={
+            name: None if value is None else float(value) for name, value in components
+        },
+        solved=row["solved"],
+        tokens=row["tokens"],
+        truncated=row["truncated"],
+        segments=tuple(_segment(one) for one in row["segments"]),
+        rewards=_numbers(row["rewards"]),
+        gated=_numbers(row["gated"]),
+        rank=row.get("rank"),
+        advantage=row.get("advantage"),
     )
 
 
-def _segment(row: Any) -> Segment:
-    if not isinstance(row, dict) or row.get("kind") not in get_args(SegmentKind):
-        raise ConfigError(f"a segment must have a kind of {get_args(SegmentKind)}, got {row!r:.80}")
-    return Segment(row["kind"], _read_field(row, "text", str))
+def _segment(row: files.Row) -> Segment:
+    if row["kind"] not in get_args(SegmentKind):  # pages and terminals print it as it is
+        raise ValueError(f"a segment must have a kind of {get_args(SegmentKind)}, got {row!r:.80}")
+    return Segment(row["kind"], row["text"])
 
 
-def _components(row: files.Row) -> dict[str, float | None]:
-    given = _read_field(row, "reward_components", dict)
-    return {
-        name: None if value is None else _number(f"reward_components.{name}", value)
-        for name, value in given.items()
-    }
-
-
-def _numbers(row: files.Row, name: str) -> tuple[float, ...]:
+def _numbers(values: Iterable[float | None]) -> tuple[float, ...]:
     """Rewards; null, as NaN is written, comes back as NaN."""
-    numbers = _read_field(row, name, list)
-    return tuple(math.nan if one is None else _number(name, one) for one in numbers)
-
-
-def _read_field(row: files.Row, name: str, kind: type) -> Any:
-    """Return a field of a row; raise an error if it is missing or of another type."""
-    if name not in row:
-        raise ConfigError(f"{name} is missing")
-    value = row[name]
-    if kind is float:
-        return _number(name, value)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConfigError(f"{name} must be of type {kind.__name__}, got {value!r:.80}")
-    return value
-
-
-def _number(name: str, value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ConfigError(f"{name} must be of numbers, got {value!r:.80}")
-    return float(value)
+    return tuple(math.nan if one is None else float(one) for one in values)

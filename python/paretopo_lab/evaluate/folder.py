@@ -137,7 +137,7 @@ class EvaluationFolder(Folder):
         """Yield the questions answered so far, in that order.
 
         Raises:
-            ConfigError: A line is broken; names file, line and field.
+            ConfigError: A line is broken; names file and line.
         """
         for group in read_groups(self.path / TRAJECTORIES):
             yield AnsweredQuestion(
