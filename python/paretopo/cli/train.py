@@ -171,9 +171,7 @@ def _run(arguments: argparse.Namespace, options: Sequence[str]) -> int:
                 )
                 _check_backend(config, options)
             check_trackers(config.run)
-            for note in (*config.notes, *check_functions(config)):
-                warning = "warning: " if note.warns else ""
-                print(f"paretopo: {warning}{note.text}", file=sys.stderr)
+            _print_notes(config)
             run = RunFolder.create(config.run.out, config, method=arguments.method)
             if options:
                 run.update_manifest(options=list(options))
@@ -308,17 +306,23 @@ def _plan_rehearsal(
 
 def _run_dry(config: RunConfig, options: Sequence[str]) -> int:
     """Make the checks of a training's start that need no trainer."""
-    from paretopo.tasks.probe import check_functions
-
     _check_backend(config, options, dry=True)
-    for note in (*config.notes, *check_functions(config)):
-        print(f"paretopo: {note.text}", file=sys.stderr)
+    _print_notes(config)
     if config.backend == "openrlhf":
         from paretopo.integrations.openrlhf.prepare import check_step
 
         check_step(config)
     print("file, data and reward functions passed the checks")
     return 0
+
+
+def _print_notes(config: RunConfig) -> None:
+    """Check estimators and rewards, and print the notes of a run's beginning."""
+    from paretopo.tasks.probe import check_functions
+
+    for note in (*config.notes, *check_functions(config)):
+        warning = "warning: " if note.warns else ""
+        print(f"paretopo: {warning}{note.text}", file=sys.stderr)
 
 
 def _check_backend(

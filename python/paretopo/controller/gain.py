@@ -58,13 +58,11 @@ class HypervolumeGain:
     """
 
     def __init__(self, config: ParetoPOConfig) -> None:
-        self._config = config
-        self._objectives = len(config.weights)
+        self._gamma = config.gamma
         self.observations = 0
         self.smoothed = 0.0
         self.multiplier = 1.0
         self.archive: paretopo_core.ParetoArchive | None = None
-        self._reference: NDArray[np.float64] | None = None
         # NaN marks coordinates of the first evaluation.
         self._given = np.array(
             [np.nan if one == "initial" else one for one in config.reference_point], np.float64
@@ -75,17 +73,22 @@ class HypervolumeGain:
 
         Arguments and errors: :meth:`~paretopo.controller.two_stages.ParetoPO.observe`.
         """
-        point = self._check(outcome)
+        point, shape = np.array(outcome, np.float64), self._given.shape
+        if point.shape != shape:
+            raise ValueError(
+                f"outcome must have shape {shape}, a mean per weight, got {point.shape}"
+            )
+        if not np.isfinite(point).all():
+            raise ValueError(f"outcome must be finite, got {point.tolist()}")
         if self.archive is None:
             first = np.where(np.isnan(self._given), point, self._given)
-            archive = self._start_from(first if bounds is None else np.fmin(first, bounds))
-        else:
-            archive = self.archive
+            reference = first if bounds is None else np.fmin(first, bounds)
+            self.archive = paretopo_core.ParetoArchive(reference)
+        archive = self.archive
         known = _contains(archive, point)
         gain = float(archive.add(point))
         if self.observations > 0:
-            gamma = self._config.gamma
-            self.smoothed = gamma * self.smoothed + (1.0 - gamma) * gain
+            self.smoothed = self._gamma * self.smoothed + (1.0 - self._gamma) * gain
             self.multiplier = compute_multiplier(self.smoothed)
         self.observations += 1
         return Signal(
@@ -96,13 +99,17 @@ class HypervolumeGain:
             hypervolume=float(archive.hypervolume),
         )
 
+    @property
+    def reference(self) -> NDArray[np.float64]:
+        """Return the reference point (objectives,); NaN until the first evaluation sets it."""
+        return self._given if self.archive is None else np.array(self.archive.ref)
+
     def state_dict(self) -> dict[str, Any]:
         """Return the changing state, JSON-able."""
         return {
             "observations": self.observations,
             "smoothed": self.smoothed,
             "multiplier": self.multiplier,
-            "reference": None if self._reference is None else self._reference.tolist(),
             "archive": None if self.archive is None else self.archive.state_dict(),
         }
 
@@ -111,31 +118,10 @@ class HypervolumeGain:
         self.observations = int(state["observations"])
         self.smoothed = float(state["smoothed"])
         self.multiplier = float(state["multiplier"])
-        self.archive = self._reference = None
-        if state["reference"] is not None:
-            self._start_from(np.array(state["reference"], np.float64)).load_state_dict(
-                state["archive"]
-            )
-
-    @property
-    def reference(self) -> NDArray[np.float64]:
-        """Return the reference point (objectives,); NaN until the first evaluation sets it."""
-        return self._given if self._reference is None else self._reference
-
-    def _start_from(self, reference: NDArray[np.float64]) -> paretopo_core.ParetoArchive:
-        self._reference = reference
-        self.archive = paretopo_core.ParetoArchive(reference)
-        return self.archive
-
-    def _check(self, outcome: ArrayLike) -> NDArray[np.float64]:
-        point, shape = np.array(outcome, np.float64), (self._objectives,)
-        if point.shape != shape:
-            raise ValueError(
-                f"outcome must have shape {shape}, a mean per weight, got {point.shape}"
-            )
-        if not np.isfinite(point).all():
-            raise ValueError(f"outcome must be finite, got {point.tolist()}")
-        return point
+        self.archive, saved = None, state["archive"]
+        if saved is not None:
+            self.archive = paretopo_core.ParetoArchive(np.array(saved["ref"], np.float64))
+            self.archive.load_state_dict(saved)
 
 
 def _contains(archive: paretopo_core.ParetoArchive, point: NDArray[np.float64]) -> bool:

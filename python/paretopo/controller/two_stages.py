@@ -22,7 +22,6 @@ from paretopo.config import ParetoPOConfig
 from paretopo.config.switches import HYPERVOLUME_ESTIMATORS, OF_SUCCESS
 from paretopo.controller.estimators import find_estimators
 from paretopo.controller.estimators.groups import merge_ties_of_objectives
-from paretopo.controller.estimators.volume import choose_k
 from paretopo.controller.gain import HypervolumeGain, Signal
 from paretopo.controller.gate import apply_gate, find_informative, keep_least_economy
 from paretopo.controller.limits import Multipliers, judge
@@ -347,14 +346,16 @@ class ParetoPO:
 
     @property
     def k(self) -> int:
-        """Return the k of HV@k in the next step."""
-        config = self.config
+        """Return the k of HV@k in the next step; several split the steps into equal parts."""
+        config, several = self.config, self.config.k
+        if isinstance(several, int):
+            return several
         begin = 0 if config.stage1_estimator in HYPERVOLUME_ESTIMATORS else self.stage1_steps
         end = self._steps or 1
         if config.stage2_estimator not in HYPERVOLUME_ESTIMATORS:
             end = min(end, self.stage1_steps)
-        done = (self.steps_taken - begin) / max(end - begin, 1)
-        return choose_k(config.k, max(done, 0.0))
+        done = max((self.steps_taken - begin) / max(end - begin, 1), 0.0)
+        return several[min(int(done * len(several)), len(several) - 1)]
 
     @property
     def observations(self) -> int:

@@ -101,16 +101,3 @@ def reference_by(weights: np.ndarray) -> np.ndarray:
     reference = np.zeros(weights.shape)
     reference[..., 1:] = -weights[..., :1] / weights[..., 1:]
     return reference
-
-
-def choose_k(k: int | tuple[int, ...], done: float) -> int:
-    """Return the k of a step: a large k explores the front, k = 1 settles on one point.
-
-    Args:
-        k: A number; several, for equal parts of the steps.
-        done: Share of finished steps, 0 to 1.
-
-    >>> [choose_k((4, 2, 1), step / 6) for step in range(6)]
-    [4, 4, 2, 2, 1, 1]
-    """
-    return k if isinstance(k, int) else k[min(int(done * len(k)), len(k) - 1)]
