@@ -20,7 +20,7 @@ from paretopo.records.provenance import check_release
 from paretopo.rewards.overlong import overlong
 
 _PROMPT_ROOM = 512  # tokens
-_ENGINE_MEMORY = 0.6  # share of a GPU's memory for an engine
+ENGINE_MEMORY = 0.6  # share of a GPU's memory for an engine
 # Both mask tokens outside [0.5, 5] and weight the rest by the token's own ratio.
 CORRECTIONS = {"off": "off", "token": "token", "sequence": "seq"}
 _LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean"}
@@ -142,7 +142,7 @@ def openrlhf_options(config: RunConfig, run: RunFolder, files: Files, *, resume:
         "data.max_len": longest_sequence(config),
         "eval.dataset": files.held_out,
         "eval.n_samples_per_prompt": 1,
-        "vllm.gpu_memory_utilization": _ENGINE_MEMORY,
+        "vllm.gpu_memory_utilization": ENGINE_MEMORY,
         "ds.attn_implementation": "flash_attention_2",
         "ds.param_dtype": "bf16",
         "algo.advantage.is_correction_level": CORRECTIONS[cluster.correction],

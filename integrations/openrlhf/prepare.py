@@ -65,8 +65,11 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
     return Files(model, agent.resolve(), prompts, count, held_out, held_out_count)
 
 
-def check_step(config: RunConfig) -> None:
+def check_step(config: RunConfig) -> int:
     """Refuse a step that does not fit its prompts or GPUs, before a rehearsal makes it smaller.
+
+    Returns:
+        The number of training prompts.
 
     Raises:
         ConfigError: There are too few prompts, GPUs or micro-batches do not divide the rollouts, or
@@ -76,6 +79,7 @@ def check_step(config: RunConfig) -> None:
     prompts = make_task(config).training if source == FROM_TASK else _read("prompts", source)
     config.optimiser.steps_per_epoch(len(prompts))
     micro_batch(config)
+    return len(prompts)
 
 
 def check_code(key: str, path: Path, name: str) -> None:

@@ -110,7 +110,8 @@ def add_train(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="check the file, its data and its reward functions, and train nothing",
+        help="check the file, its data and its reward functions; for openrlhf, estimate memory and "
+        "hours; train nothing",
     )
     parser.add_argument(
         "--real-model",
@@ -305,13 +306,13 @@ def _plan_rehearsal(
 
 
 def _run_dry(config: RunConfig, options: Sequence[str]) -> int:
-    """Make the checks of a training's start that need no trainer."""
+    """Make the checks of a training's start that need no trainer, and estimate memory and time."""
     _check_backend(config, options, dry=True)
     _print_notes(config)
     if config.backend == "openrlhf":
-        from paretopo.integrations.openrlhf.prepare import check_step
+        from paretopo.integrations.openrlhf.estimate import estimate_run
 
-        check_step(config)
+        print("\n".join(estimate_run(config)))
     print("file, data and reward functions passed the checks")
     return 0
 

@@ -135,7 +135,7 @@ def test_a_report_on_several_leaves_out_folders_without_records(run, tmp_path, c
     folders = [*run.path.parent.iterdir(), evaluated.path]
     assert cli.main(["report", *map(str, folders), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().err
-    assert printed.count("holds no run or evaluation: left out") == 2
+    assert printed.count("holds no run: left out") == 2
     assert printed.count("holds no evaluation yet: left out") == 1
 
 
