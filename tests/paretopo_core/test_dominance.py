@@ -127,30 +127,6 @@ def test_violations_are_broadcast_and_may_be_lists():
     ]
 
 
-def test_transformations_of_torch_see_the_options():
-    torch = pytest.importorskip("torch")
-    points = torch.rand(4, 9, 3, generator=torch.Generator().manual_seed(0))
-    violation = torch.arange(9.0) % 3 - 1
-    mask = torch.arange(9) > 1
-
-    def rank(x):
-        return pp.pareto_rank(x, maximise=False, violation=violation, n_below=4, mask=mask)
-
-    def choose(x):
-        return pp.is_nondominated(x, violation=violation, epsilon=0.2, mask=mask)
-
-    def choose_weakly(x):
-        return pp.is_nondominated(x.round(decimals=1), dominance="strict", mask=mask)
-
-    for function in (rank, choose, choose_weakly):
-        expected = function(points)
-        assert torch.equal(torch.vmap(function)(points), expected)
-        compiled = torch.compile(function, fullgraph=True, backend="eager")
-        assert torch.equal(compiled(points), expected)
-        assert torch.equal(function(points.clone().requires_grad_()), expected)
-        assert torch.equal(function(points.half().float()), function(points.half()))
-
-
 def test_a_tolerance_takes_points_that_require_a_gradient():
     torch = pytest.importorskip("torch")
     points = torch.rand(3, 5, 2, requires_grad=True)

@@ -109,9 +109,6 @@ def test_many_objectives():
         pp.epsilon_multiplicative(points, others, maximise=maximise)
 
 
-# ---- R2 ----
-
-
 def test_a_lattice_of_weights():
     points = large_set("sphere", 50, 3)
     weights = np.array([(i, j, 6 - i - j) for i in range(7) for j in range(7 - i)], dtype=float) / 6
@@ -119,44 +116,6 @@ def test_a_lattice_of_weights():
         pp.r2_indicator(points, 1.0, weights=weights)
     )
     assert pp.r2_indicator(points[:, :1], 1.0, weights=6) == pytest.approx(1 - points[:, 0].max())
-
-
-# ---- torch ----
-
-
-class TestTorch:
-    @pytest.fixture(autouse=True)
-    def _torch(self):
-        self.torch = pytest.importorskip("torch")
-
-    def test_transformations(self):
-        torch = self.torch
-        points, others = (torch.rand(4, 6, 3, dtype=torch.float64) + 0.1 for _ in range(2))
-        weights = torch.rand(4, 5, 3, dtype=torch.float64)
-        for name in ALL:
-            measure = getattr(pp, name)
-            each = torch.stack([measure(a, b) for a, b in zip(points, others, strict=True)])
-            torch.testing.assert_close(torch.func.vmap(measure)(points, others), each)
-            shared = torch.func.vmap(measure, in_dims=(None, 0))(points, others)
-            torch.testing.assert_close(shared, torch.stack([measure(points, b) for b in others]))
-        found = torch.func.vmap(lambda x, w: pp.r2_indicator(x, 0.0, weights=w, maximise=False))(
-            points, weights
-        )
-        each = [
-            pp.r2_indicator(x, 0.0, weights=w, maximise=False)
-            for x, w in zip(points, weights, strict=True)
-        ]
-        torch.testing.assert_close(found, torch.stack(each))
-
-    def test_derivatives_are_refused(self):
-        torch = self.torch
-        points = torch.rand(6, 2, dtype=torch.float64, requires_grad=True)
-        with pytest.raises(NotImplementedError, match="has no derivative"):
-            pp.inverted_generational_distance(points.detach(), points).backward()
-        with pytest.raises(TypeError, match="target requires a gradient"):
-            pp.inverted_generational_distance(np.ones((1, 2)), points)
-        with pytest.raises(TypeError, match="points requires a gradient"):
-            pp.attainment_surfaces(points, np.zeros(6))
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 5])

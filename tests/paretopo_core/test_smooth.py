@@ -53,15 +53,6 @@ def test_torch_agrees_and_keeps_the_dtype(points, sigma, margin):
     assert single.dtype == torch.float32
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.4])
-def test_gradients(margin):
-    torch = pytest.importorskip("torch")
-    points = torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(
-        lambda x: pp.stochastic_pareto_rank(x, sigma=0.7, margin=margin), (points,)
-    )
-
-
 def test_extremes_do_not_overflow():
     points = np.array([[1e308, -1e308], [-1e308, 1e308]])
     with warnings.catch_warnings():

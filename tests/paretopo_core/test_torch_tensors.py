@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import paretopo_core as pp
 torch = pytest.importorskip("torch")
 
 from support.operations import CALLS, calls, named
+from support.strategies import large_set
 from support.tensors import Dispatching, freed
 
 forward_ad = torch.autograd.forward_ad
@@ -31,18 +33,69 @@ WHOLE = calls(("pareto_rank", "is_nondominated"))
 CHOICES = calls(("hypervolume_subset", "select, directions"), ref=0.1)
 REFUSING = calls(
     (
-        *(
-            "inverted_generational_distance",
-            "r2_indicator",
-            "crowding_distance",
-            "hypervolume_approx",
-            "hypervolume_contributions_approx",
-        ),
+        *("inverted_generational_distance", "r2_indicator", "crowding_distance"),
+        *("hypervolume_approx", "hypervolume_contributions_approx"),
         *("pareto_advantage", "hypervolume_advantage"),
     ),
     ref=0.1,
 )
 OPERATIONS = MEASURES | WHOLE | CHOICES | REFUSING
+VIOLATION = torch.arange(6.0) % 3 - 1
+CONSTRAINED = calls(("pareto_rank, first", "is_nondominated, strict", "is_nondominated, boxes")) | {
+    "pareto_rank, violation": partial(pp.pareto_rank, violation=VIOLATION),
+    "is_nondominated, violation": partial(pp.is_nondominated, violation=VIOLATION),
+}
+# The latter are made of torch's own operators.
+TRANSFORMED = OPERATIONS | CONSTRAINED | calls(("stochastic_pareto_rank",))
+
+
+def boxes_of(maximise):
+    """Boxes above a front that some points of points() dominate."""
+    front = large_set("sphere", 6, len(maximise)) * 0.7
+    worst = np.where(maximise, 0.0, 1.0)
+    return pp.nondominated_boxes(np.abs(worst - front), worst, maximise=maximise)
+
+
+def improve(x, _, count, *, maximise, mask):
+    return pp.hypervolume_improvement(
+        x[:, :count], boxes=boxes_of(maximise), maximise=maximise, mask=mask[:, :count]
+    )
+
+
+# Functions with derivatives in the points and in one more tensor, a number for each objective.
+SLOPES = {
+    **{
+        name: CALLS[name].run
+        for name in (
+            *("hypervolume", "hypervolume_contributions", "expected_hypervolume"),
+            *("uncrowded_contributions", "stochastic_pareto_rank"),
+        )
+    },
+    "stochastic_pareto_rank, margin": lambda x, _, **more: pp.stochastic_pareto_rank(
+        x, sigma=0.7, margin=0.4, **more
+    ),
+    **{f"hypervolume_improvement of {q}": partial(improve, count=q) for q in (1, 2, 4)},
+    "expected_hypervolume_improvement": lambda x, deviations, **more: (
+        pp.expected_hypervolume_improvement(
+            x, deviations[..., None, :], boxes=boxes_of(more["maximise"]), **more
+        )
+    ),
+}
+# Functions of points and of one more argument, which has a row for each set.
+OF_ROW = {
+    "hypervolume": pp.hypervolume,
+    "hypervolume_contributions": pp.hypervolume_contributions,
+    "hypervolume_gradient": pp.hypervolume_gradient,
+    "pareto_advantage": lambda x, w: pp.pareto_advantage(x, weights=w),
+    "hypervolume_improvement, boxes": lambda x, low: pp.hypervolume_improvement(
+        x, boxes=(low[None], low[None] + 0.5)
+    ),
+    "expected_hypervolume_improvement, deviations and boxes": lambda x, low: (
+        pp.expected_hypervolume_improvement(x, low + 0.1, boxes=(low[None], low[None] + 0.5))
+    ),
+    "r2_indicator": lambda x, w: pp.r2_indicator(x, 0.0, weights=w[None], maximise=False),
+    "average_hausdorff_distance": lambda x, target: pp.average_hausdorff_distance(x, target[None]),
+}
 
 
 def points(shape=(4, 6, 3)):
@@ -198,8 +251,9 @@ def test_distributed_tensors():
 
 
 class TestTransformations:
-    def test_vmap(self, operation):
-        x = points((3, 4, 6, 3))
+    @pytest.mark.parametrize("name", TRANSFORMED)
+    def test_vmap(self, name):
+        operation, x = TRANSFORMED[name], points((3, 4, 6, 3))
         keep = torch.rand(3, 6, generator=torch.Generator().manual_seed(1)) < 0.7
         torch.testing.assert_close(torch.vmap(operation)(x), operation(x), rtol=0, atol=0)
         torch.testing.assert_close(
@@ -215,19 +269,25 @@ class TestTransformations:
             operation(x[:1].expand(3, 4, 6, 3), mask=keep[:, None, :]),
         )
 
-    def test_vmap_over_references_and_weights(self):
-        x, refs = points((3, 4, 6, 3)), torch.rand(3, 3) / 4
+    @pytest.mark.parametrize("name", OF_ROW)
+    def test_vmap_over_another_argument(self, name):
+        run, x, rows = OF_ROW[name], points((3, 4, 6, 3)), torch.rand(3, 3).double() / 4
+        for in_dims, first in (((0, 0), x), ((None, 0), x[:1].expand(x.shape))):
+            given = x[0] if in_dims[0] is None else x
+            each = torch.stack([run(one, row) for one, row in zip(first, rows, strict=True)])
+            torch.testing.assert_close(torch.vmap(run, in_dims=in_dims)(given, rows), each)
+
+    def test_vmap_over_a_number(self):
+        x, refs = points(), torch.rand(3) / 4
         for measure in (pp.hypervolume, pp.hypervolume_contributions, pp.hypervolume_gradient):
-            expected = torch.stack([measure(x[i], refs[i]) for i in range(3)])
-            torch.testing.assert_close(torch.vmap(measure)(x, refs), expected)
-            numbers = torch.vmap(lambda r, f=measure: f(x[0], r))(refs[:, 0])
-            torch.testing.assert_close(
-                numbers, torch.stack([measure(x[0], float(r)) for r in refs[:, 0]])
-            )
-        expected = torch.stack([pp.pareto_advantage(x[i], weights=refs[i]) for i in range(3)])
-        torch.testing.assert_close(
-            torch.vmap(lambda y, w: pp.pareto_advantage(y, weights=w))(x, refs), expected
-        )
+            expected = torch.stack([measure(x, float(r)) for r in refs])
+            torch.testing.assert_close(torch.vmap(partial(measure, x))(refs), expected)
+
+    def test_vmap_over_sets_with_boxes(self):
+        x = points()
+        mapped = torch.vmap(lambda each: tuple(pp.nondominated_boxes(each, 0.1)))(x)
+        for ours, theirs in zip(mapped, pp.nondominated_boxes(x, 0.1), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
 
     def test_traces_record_the_operation(self, operation):
         from torch.fx.experimental.proxy_tensor import make_fx
@@ -237,7 +297,9 @@ class TestTransformations:
         for recorded in (traced, make_fx(lambda x: operation(x))(points())):
             torch.testing.assert_close(recorded(other), operation(other), rtol=0, atol=0)
 
-    def test_functionalize(self, operation):
+    @pytest.mark.parametrize("name", TRANSFORMED)
+    def test_functionalize(self, name):
+        operation = TRANSFORMED[name]
         torch.testing.assert_close(
             torch.func.functionalize(operation)(points()), operation(points())
         )
@@ -284,9 +346,9 @@ class TestTransformations:
         with pytest.raises(NotImplementedError, match=r"no derivative.*pass points\.detach\(\)"):
             slopes.sum().backward()
 
-    @pytest.mark.parametrize("name", REFUSING)
+    @pytest.mark.parametrize("name", [*REFUSING, "nondominated_boxes"])
     def test_missing_derivatives_raise(self, name):
-        refusing, x = REFUSING[name], points()
+        refusing, x = REFUSING.get(name, lambda y: pp.nondominated_boxes(y, 0.1).lower), points()
         operator = "indicator" if name == "inverted_generational_distance" else name
         result = refusing(x.clone().requires_grad_())
         torch.testing.assert_close(result.detach(), refusing(x), rtol=0, atol=0)
@@ -300,13 +362,12 @@ class TestTransformations:
         with torch.no_grad():
             assert not refusing(x.clone().requires_grad_()).requires_grad
 
-    @pytest.mark.parametrize("name", WHOLE)
+    @pytest.mark.parametrize("name", WHOLE | CONSTRAINED)
     def test_whole_numbers_have_none(self, name):
-        result = WHOLE[name](points().requires_grad_())
-        assert not result.requires_grad
-        x = points()
-        slopes = torch.func.grad(lambda y: (WHOLE[name](y) * y.sum(-1)).sum())(x)
-        torch.testing.assert_close(slopes, WHOLE[name](x)[..., None].expand(x.shape).double())
+        run, x = TRANSFORMED[name], points()
+        assert not run(points().requires_grad_()).requires_grad
+        slopes = torch.func.grad(lambda y: (run(y) * y.sum(-1)).sum())(x)
+        torch.testing.assert_close(slopes, run(x)[..., None].expand(x.shape).double())
 
     @pytest.mark.parametrize("name", CHOICES)
     def test_choices_have_none(self, name):
@@ -316,7 +377,7 @@ class TestTransformations:
         chosen = CHOICES[name](x).sum(-1)[:, None, None].double()
         torch.testing.assert_close(slopes, chosen.expand(x.shape))
 
-    def test_weights_that_require_grad_are_refused(self):
+    def test_other_arguments_that_require_grad_are_refused(self):
         weights = torch.ones(3, requires_grad=True)
         with pytest.raises(NotImplementedError, match="pareto_advantage has no derivative"):
             pp.pareto_advantage(points(), weights=weights).sum().backward()
@@ -324,26 +385,16 @@ class TestTransformations:
             pp.pareto_advantage(points().numpy(), weights=weights)
         with pytest.raises(TypeError, match=r"ref requires a gradient"):
             pp.hypervolume(points().numpy(), weights)
+        with pytest.raises(TypeError, match=r"target requires a gradient"):
+            pp.epsilon_additive(points().numpy(), weights[None])
+        with pytest.raises(TypeError, match=r"points requires a gradient"):
+            pp.attainment_surfaces(weights[None], [0])
         with pytest.raises(TypeError, match=r"point requires a gradient"):
             pp.ParetoArchive([0.0] * 3).add(weights)
 
-    @pytest.mark.parametrize("transformed", [torch.vmap, torch.func.functionalize])
-    def test_smooth_ranks(self, transformed):
-        x = points()
-        torch.testing.assert_close(
-            transformed(lambda y: pp.stochastic_pareto_rank(y, sigma=0.3))(x),
-            pp.stochastic_pareto_rank(x, sigma=0.3),
-        )
 
-
-class TestSlopesInTheReference:
-    @pytest.mark.parametrize(
-        "name",
-        [
-            *("hypervolume", "hypervolume_contributions"),
-            *("expected_hypervolume", "uncrowded_contributions"),
-        ],
-    )
+class TestSlopes:
+    @pytest.mark.parametrize("name", SLOPES)
     @pytest.mark.parametrize(
         ("objectives", "per_group"), [(1, False), (2, True), (3, False), (4, True)]
     )
@@ -356,7 +407,7 @@ class TestSlopesInTheReference:
         keep = torch.tensor([[True] * 5, [True, False, True, True, False]])
 
         def measured(y, r):
-            return CALLS[name].run(y, r, maximise=maximise, mask=keep)
+            return SLOPES[name](y, r, maximise=maximise, mask=keep)
 
         assert torch.autograd.gradcheck(measured, (x, corner), check_forward_ad=True)
 
