@@ -1,26 +1,24 @@
 """Whatever numbers come: an answer of the right shape, or a ValueError or TypeError that says why.
 
-Every function around the primitives (options of dominance, scales, boxes, indicators, attainment,
-subsets, archives with bounds and payloads), on anything, as an array and as a tensor alike.
+Operations of points and archives, on anything: arrays in any memory, lists and tensors get the same
+answer, on the short way into the compiled core and on the checked one.
 """
+
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.operations import CALLS, calls, shape_of_answer
+from support.operations import CALLS, shape_of_answer
 from support.strategies import masked_batches, senses
 
 import paretopo_core as pp
+from paretopo_core._machinery import operation
 
 torch = pytest.importorskip("torch")
 
 REFUSALS = (ValueError, TypeError)
-
-
-OPERATIONS = calls(
-    CALLS.keys() - {"normalise, range"} - {n for n in CALLS if "advantage" in n}, ref=-5
-)
 
 
 def outcome(call, points, **keywords):
@@ -31,6 +29,17 @@ def outcome(call, points, **keywords):
         return type(error)
 
 
+def forms_of(points):
+    """Yield the same points in other memory."""
+    spread = np.zeros((*points.shape[:-1], 2 * points.shape[-1]), points.dtype)[..., ::2]
+    spread[...] = points
+    spread.flags.writeable = False
+    yield "spread", spread
+    yield "tensor", torch.from_numpy(points)
+    if points.size and points.dtype == np.float64:  # no other list has this shape and dtype
+        yield "list", points.tolist()
+
+
 def alike(one, other):
     if isinstance(one, type) or isinstance(other, type):
         return one is other
@@ -38,46 +47,27 @@ def alike(one, other):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # infinity less infinity, in NumPy's own
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", CALLS)
 @given(batch=masked_batches(max_points=6, max_objectives=4), data=st.data())
 @settings(max_examples=25)
 def test_anything_is_answered_or_refused(name, batch, data):
-    call = OPERATIONS[name]
     points, mask = batch
-    keywords = {"mask": data.draw(st.sampled_from([None, mask]))}
-    keywords["maximise"] = data.draw(senses(points.shape[-1]))
+    width = points.shape[-1]
+    ref = data.draw(st.sampled_from([-5, -1.5, [-5.0] * width, np.full(width, -1.5)]))
+    call = partial(CALLS[name].run, ref=ref)
+    keywords = {"mask": data.draw(st.sampled_from([None, mask, *mask[:1]]))}
+    if "advantage" not in name:
+        keywords["maximise"] = data.draw(senses(width))
     answer = outcome(call, points, **keywords)
     if not isinstance(answer, type):
         assert answer.shape == shape_of_answer(name, points.shape)
-    # In whatever layout, and as a tensor, the same.
-    spread = np.zeros((*points.shape[:-1], 2 * points.shape[-1]), points.dtype)[..., ::2]
-    spread[...] = points
-    spread.flags.writeable = False
-    assert alike(answer, outcome(call, spread, **keywords))
-    if name == "stochastic_pareto_rank":  # whose tensors keep their dtype: test_smooth.py
-        return
-    if keywords["mask"] is not None:
-        keywords["mask"] = torch.from_numpy(mask)
-    assert alike(answer, outcome(call, torch.from_numpy(points), **keywords))
-
-
-@given(batch=masked_batches(max_points=8, max_objectives=3), data=st.data())
-def test_attainment_surfaces_of_anything(batch, data):
-    points = batch[0].reshape(-1, batch[0].shape[-1])
-    sets = data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
-    keywords = {"maximise": data.draw(senses(points.shape[-1]))}
-    answers = []
-    for given_points in (points, torch.from_numpy(points)):
-        try:
-            surfaces = pp.attainment_surfaces(given_points, np.array(sets, dtype=int), **keywords)
-        except REFUSALS as error:
-            answers.append(type(error))
-        else:
-            assert type(surfaces.points) is type(given_points)
-            assert np.isfinite(np.asarray(surfaces.points)).all()
-            assert surfaces.points.shape == (len(surfaces.percentiles), points.shape[-1])
-            answers.append(np.column_stack([np.asarray(each) for each in surfaces]))
-    assert alike(*answers)
+    for form, given_points in forms_of(points):
+        if form == "tensor" and name == "stochastic_pareto_rank":
+            continue  # its tensors keep their dtype: test_smooth.py
+        assert alike(answer, outcome(call, given_points, **keywords)), form
+    with pytest.MonkeyPatch.context() as patch:  # not straight into the core
+        patch.setattr(operation, "_PLAIN", ())
+        assert alike(answer, outcome(call, points, **keywords))
 
 
 BOUNDS = [

@@ -64,12 +64,6 @@ def test_real_dtypes_are_widened_exactly(operation, dtype, library):
     np.testing.assert_allclose(np.asarray(result), operation(points), rtol=1e-6, atol=1e-6)
 
 
-def test_lists_are_accepted(operation):
-    points = grid((4, 3))
-    np.testing.assert_array_equal(operation(points.tolist()), operation(points))
-    np.testing.assert_array_equal(operation(points.astype(int).tolist()), operation(points))
-
-
 def test_layout_does_not_matter(operation):
     points = grid((3, 8, 4))
     expected = operation(points)

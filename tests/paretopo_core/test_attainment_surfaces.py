@@ -1,36 +1,29 @@
-"""Empirical attainment surfaces, and hypervolumes weighted in boxes."""
+"""Empirical attainment surfaces."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from support.strategies import finite, senses
+from support.strategies import few_values, finite, masked_batches, mixed_scales, senses
 
 import paretopo_core as pp
 from paretopo_core import definitions
 
-moocore = pytest.importorskip("moocore")
+FEW = {"max_points": 7, "max_objectives": 3}
+BATCHES = masked_batches(elements=few_values | finite, **FEW) | mixed_scales(dtypes=[float], **FEW)
 
 
-@given(
-    points=st.integers(2, 3).flatmap(
-        lambda m: arrays(
-            np.float64,
-            st.tuples(st.integers(1, 8), st.just(m)),
-            elements=st.one_of(st.integers(0, 3).map(float), finite),
-        )
-    ),
-    data=st.data(),
-)
-def test_the_definition(points, data):
-    sets = np.array(
-        data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
-    )
-    maximise = data.draw(senses(points.shape[1]))
-    ours = pp.attainment_surfaces(points, sets, maximise=maximise)
+@given(batch=BATCHES, data=st.data())
+def test_surfaces_equal_the_definition(send, batch, data):
+    points = batch[0].reshape(-1, batch[0].shape[-1]).astype(np.float64)
+    assume(len(points))
+    points = points if points.shape[1] > 1 else np.repeat(points, 2, axis=1)
+    names = st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points))
+    sets, maximise = np.array(data.draw(names), dtype=int), data.draw(senses(points.shape[1]))
+    ours = pp.attainment_surfaces(send(points), sets, maximise=maximise)
+    assert type(ours.points) is type(send(points))
     runs = len(np.unique(sets))
-    levels = np.round(ours.percentiles * runs / 100).astype(int).tolist()
+    levels = np.round(np.asarray(ours.percentiles) * runs / 100).astype(int).tolist()
     found = list(zip(levels, map(tuple, ours.points.tolist()), strict=True))
     assert len(found) == len(set(found))
     assert set(found) == set(definitions.attainment_surfaces(points, sets, maximise=maximise))
@@ -68,17 +61,3 @@ def test_names_may_be_pythons_strings_and_a_column_of_a_frame():
         np.testing.assert_array_equal(pp.attainment_surfaces(points, each).points, expected.points)
     with pytest.raises(TypeError, match="sets must be numbers or names, got dtype object"):
         pp.attainment_surfaces(points, np.array(["b", None, "a"], dtype=object))
-
-
-# ---- Weighted hypervolumes ----
-
-
-def test_weighted_hypervolumes_have_slopes():
-    torch = pytest.importorskip("torch")
-    points = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
-    boxes = np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([[0.5, 1.0], [1.0, 1.0]])
-    assert torch.autograd.gradcheck(
-        lambda x: pp.weighted_hypervolume(x, 0.0, boxes=boxes, weights=[1.0, 3.0]),
-        points,
-        atol=1e-4,
-    )

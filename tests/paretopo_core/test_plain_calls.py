@@ -1,13 +1,10 @@
-"""The short way into the compiled core and the checked one agree, on answers and on errors."""
+"""The short way into the compiled core is taken, and its errors are those of the checked way."""
 
 import sysconfig
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.operations import CALLS
-from support.strategies import few_values, finite, point_batches, senses
 
 from paretopo_core import _core
 from paretopo_core._machinery import operation
@@ -48,34 +45,6 @@ def assert_same(ours, theirs):
     assert type(ours) is type(theirs)
     assert ours.dtype == theirs.dtype
     np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_both_ways_agree(name, checked_only):
-    call = OPERATIONS[name]
-
-    @settings(max_examples=25)
-    @given(
-        points=point_batches(elements=st.one_of(few_values, finite), max_points=6),
-        data=st.data(),
-    )
-    def agree(points, data):
-        objectives = points.shape[-1]
-        maximise = data.draw(st.one_of(st.booleans(), senses(objectives)))
-        ref = data.draw(st.sampled_from([-1.5, 0, [-1.0] * objectives, np.full(objectives, -2.0)]))
-        mask = data.draw(st.sampled_from([None, np.arange(points.shape[-2]) % 2 == 0]))
-        if mask is not None and data.draw(st.booleans()):
-            mask = np.ascontiguousarray(np.broadcast_to(mask, points.shape[:-1]))
-        given_points = data.draw(st.sampled_from([points, points.tolist(), points[..., ::-1]]))
-        if data.draw(st.booleans()):
-            given_points = points.astype(np.float32)
-        keywords = {"maximise": maximise, "mask": mask}
-        assert_same(
-            outcome(call, given_points, ref, **keywords),
-            checked_only(call, given_points, ref, **keywords),
-        )
-
-    agree()
 
 
 WRONG = [

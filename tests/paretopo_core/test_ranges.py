@@ -157,20 +157,6 @@ def test_r2_of_mixed_scales_equals_the_definition(case, other, data):
     np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
 
 
-@given(case=sets_of_mixed_scales(max_objectives=3), seed=st.integers(0, 2**32))
-def test_attainment_of_mixed_scales_equals_the_definition(case, seed):
-    points, maximise = case
-    points = points[:, :3] if points.shape[1] > 1 else np.repeat(points, 2, axis=1)
-    maximise = np.resize(maximise, points.shape[1]).tolist()
-    sets = np.random.default_rng(seed).integers(0, 3, len(points))
-    found = pp.attainment_surfaces(points, sets, maximise=maximise)
-    runs = len(np.unique(sets))
-    levels = np.round(found.percentiles * runs / 100).astype(int).tolist()
-    expected = set(definitions.attainment_surfaces(points, sets, maximise=maximise))
-    assert set(zip(levels, map(tuple, found.points.tolist()), strict=True)) == expected
-    assert len(levels) == len(expected)
-
-
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 @given(
     case=sets_of_mixed_scales(max_points=5),

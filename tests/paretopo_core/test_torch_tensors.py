@@ -74,6 +74,9 @@ SLOPES = {
     "stochastic_pareto_rank, margin": lambda x, _, **more: pp.stochastic_pareto_rank(
         x, sigma=0.7, margin=0.4, **more
     ),
+    "weighted_hypervolume": lambda x, _, **more: CALLS["weighted_hypervolume"].run(
+        x, [0.1 if up else 0.9 for up in more["maximise"]], **more
+    ),
     **{f"hypervolume_improvement of {q}": partial(improve, count=q) for q in (1, 2, 4)},
     "expected_hypervolume_improvement": lambda x, deviations, **more: (
         pp.expected_hypervolume_improvement(
