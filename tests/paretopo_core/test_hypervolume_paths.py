@@ -125,27 +125,6 @@ def test_sides_that_differ_in_their_last_bits_are_in_order(each_isa, count):
         assert volume == each_isa(lambda points=points: pp.hypervolume(points, 0))
 
 
-@pytest.mark.parametrize("objectives", [2, 3, 4])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_batch_of_small_sets_is_its_sets(each_isa, objectives, dtype):
-    rng = np.random.default_rng(objectives)
-    for points in (1, 2, 4, 5, 8, 12, 13, 16, 24, 31, 32, 33):
-        values = np.concatenate(
-            [rng.random((40, points, objectives)), rng.integers(-1, 4, (41, points, objectives))]
-        ).astype(dtype)
-        mask = rng.random(values.shape[:-1]) < 0.7
-        for chosen in (None, mask):
-            volumes = each_isa(
-                lambda values=values, chosen=chosen: pp.hypervolume(values, 0.25, mask=chosen)
-            )
-            for g, volume in enumerate(volumes):
-                own = values[g] if chosen is None else values[g][mask[g]]
-                assert volume == pytest.approx(pp.hypervolume(own, 0.25), rel=1e-13)
-            half = pp.hypervolume(values[7::2], 0.25, mask=None if chosen is None else mask[7::2])
-            if len(values[7::2]) >= 4:  # the neighbours of a set do not change its volume
-                np.testing.assert_array_equal(half, volumes[7::2])
-
-
 def test_a_batch_with_a_bad_set_names_it():
     points = np.random.default_rng(0).random((600, 8, 2))
     points[513, 3, 1] = np.nan

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from hypothesis import given
+from support.operations import CALLS, ON_GPU, weights
 from support.strategies import LARGE_KINDS, large_set, masked_batches
 
 import paretopo_core as pp
@@ -77,22 +78,6 @@ def test_groups_of_every_shape(each_isa, dtype, objectives):
             check_fronts(each_isa, values, **keywords)
             centre = str(rng.choice(["mean", "none", "std", "loo"]))
             agree(each_isa, "pareto_advantage", values, weights=weights, centre=centre, mask=mask)
-
-
-@pytest.mark.parametrize(
-    ("points", "objectives"), [(5, 2), (8, 2), (16, 2), (31, 2), (8, 3), (16, 3)]
-)
-def test_expected_volumes_are_the_same_bits(each_isa, points, objectives):
-    """Mixed sizes in a tile, rows without height, groups that leave the range of doubles."""
-    rng = np.random.default_rng(points)
-    values = rng.normal(size=(37, points, objectives))
-    values[::2] = rng.integers(-1, 3, values[::2].shape)
-    values[3] *= 2.0**600
-    for mask in (None, rng.random((37, points)) < 0.8):
-        for k in (1, 2, points // 2, points):
-            keywords = {"k": k, "mask": mask}
-            each_isa(partial(pp.expected_hypervolume, values, -1.0, **keywords))
-            each_isa(partial(pp.hypervolume_advantage, values, -1.0, **keywords))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -219,41 +204,91 @@ def test_pairs_and_fronts_rank_alike(each_isa, points, objectives):
         np.testing.assert_array_equal(each_isa(partial(pp.is_nondominated, values)), ranks == 0)
 
 
+def check_sets(compute, run, points, mask, rtol=0.0):
+    """Each set has the answer of its points alone, whatever its neighbours and its padding hold."""
+    hidden = points if mask is None else np.where(mask[..., None], points, np.nan)
+    together = compute(run, hidden, mask)
+    for g, one in enumerate(points):
+        there = slice(None) if mask is None else mask[g]
+        found = together[g][there] if together.ndim > 1 else together[g]
+        np.testing.assert_allclose(found, run(one[there]), rtol=rtol, atol=0)
+    some = slice(7, None, 2)
+    same(compute(run, hidden[some], None if mask is None else mask[some]), together[some])
+    if mask is not None and together.ndim > 1:
+        assert (together[~mask] == (-1 if together.dtype == np.int32 else 0)).all()
+
+
+FEW = (1, 2, 4, 5, 8, 12, 13, 16, 24, 31, 32, 33)
+SHAPES = [
+    *((300, 64, 3), (130, 8, 2), (9, 33, 5), (5, 7, 2), (140, 64, 5)),
+    *((81, points, objectives) for points in FEW for objectives in (2, 3, 4)),
+]
+OF_SETS = {
+    name: CALLS[name].run
+    for name in sorted({*ON_GPU} - {"expected_hypervolume", "hypervolume_advantage"})
+} | {
+    "pareto_advantage, ranks": lambda x, ref, mask=None: pp.pareto_advantage(
+        x, weights=weights(x), mask=mask, return_ranks=True
+    )[1]
+}
+ROUNDED = {"hypervolume": 1e-12, "hypervolume_contributions": 1e-9, "hypervolume_gradient": 1e-9}
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize("shape", [(300, 64, 3), (130, 8, 2), (9, 33, 5), (5, 7, 2), (140, 64, 5)])
-def test_padding_changes_nothing(isa, shape, share, dtype):
+@pytest.mark.parametrize("name", OF_SETS)
+def test_a_batch_is_its_sets(each_isa, name, dtype):
     """Mostly padded groups are computed as smaller groups."""
-    rng = np.random.default_rng(shape[1])
-    values = rng.random(shape).astype(dtype)
-    values[rng.random(shape) < 0.2] = 0.5
-    mask = rng.random(shape[:2]) < share
-    hidden = values.copy()
-    hidden[~mask] = np.nan  # masked points are not read
-    weights = rng.random(shape[-1])
-    maximise = [m != 1 for m in range(shape[-1])]
-    ranks = pp.pareto_rank(hidden, maximise=maximise, mask=mask)
-    chosen = pp.is_nondominated(hidden, maximise=maximise, duplicates="first", mask=mask)
-    advantages, own_ranks = pp.pareto_advantage(
-        hidden, weights=weights, mask=mask, return_ranks=True
-    )
-    volumes = pp.hypervolume(hidden, 0.1, mask=mask)
-    parts = pp.hypervolume_contributions(hidden, 0.1, mask=mask)
-    for g in range(shape[0]):
-        unpadded = values[g][mask[g]]
-        there = mask[g]
-        same(ranks[g][there], pp.pareto_rank(unpadded, maximise=maximise))
-        same(chosen[g][there], pp.is_nondominated(unpadded, maximise=maximise, duplicates="first"))
-        same(advantages[g][there], pp.pareto_advantage(unpadded, weights=weights))
-        same(own_ranks[g][there], pp.pareto_rank(unpadded))
-        assert volumes[g] == pytest.approx(float(pp.hypervolume(unpadded, 0.1)), rel=1e-12)
-        np.testing.assert_allclose(
-            parts[g][there], pp.hypervolume_contributions(unpadded, 0.1), rtol=1e-9
+    rng = np.random.default_rng(0)
+    for shape in SHAPES:
+        maximise = {} if "advantage" in name else {"maximise": [m != 1 for m in range(shape[-1])]}
+        run = partial(OF_SETS[name], ref=0.4, **maximise)
+        points = rng.random(shape).astype(dtype)
+        points[::2] = rng.integers(-1, 4, points[::2].shape)
+        for share in (None, 0.0, 0.05, 0.6):
+            mask = None if share is None else rng.random(shape[:2]) < share
+            check_sets(
+                lambda run, x, keep: each_isa(lambda: run(x, mask=keep)),
+                run,
+                points,
+                mask,
+                ROUNDED.get(name, 0.0),
+            )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("points", "objectives"),
+    [
+        *((7, 1), (5, 2), (8, 2), (13, 2), (16, 2), (31, 2), (33, 2), (8, 3), (11, 3), (16, 3)),
+        *((20, 3), (64, 3), (9, 4), (6, 5)),
+    ],
+)
+def test_a_batch_of_expected_volumes_is_its_sets(backend, each_isa, points, objectives, dtype):
+    """Mixed sizes in a tile, rows without height, groups that leave the range of doubles."""
+    rng = np.random.default_rng(points * objectives)
+    rewards = rng.normal(size=(19, points, objectives)).astype(dtype)
+    rewards[::3] = rng.integers(-1, 3, rewards[::3].shape)
+    rewards[4] *= 2.0**600 if dtype is np.float64 else 1
+
+    def compute(run, x, mask):
+        if backend.name == "numpy":
+            return each_isa(lambda: run(x, mask=mask))
+        return backend.fetch(
+            run(backend.send(x), mask=None if mask is None else backend.send(mask))
         )
-    assert (ranks[~mask] == -1).all()
-    assert (own_ranks[~mask] == -1).all()
-    assert not chosen[~mask].any()
-    assert (advantages[~mask] == 0).all()
+
+    for k in (1, 2, 3, points // 2, points - 1, points):
+        centre = ("exact", "none", "mean", "loo", "std")[k % 5]
+        for operation in (
+            pp.expected_hypervolume,
+            partial(pp.hypervolume_advantage, centre=centre),
+        ):
+
+            def run(x, mask=None, k=k, operation=operation):
+                return operation(x, -1, k=min(k, max(x.shape[-2], 1)), mask=mask)
+
+            for mask in (None, rng.random((19, points)) < 0.8):
+                check_sets(compute, run, rewards, mask)
 
 
 def sets_to_filter(objectives):
