@@ -15,6 +15,10 @@ import paretopo_core as pp
 from paretopo_core import _core, definitions
 
 WARP_POINTS = 64
+VOLUMES = (
+    *(pp.hypervolume, pp.hypervolume_contributions),
+    *(partial(pp.hypervolume_contributions, ignore_dominated=False), pp.hypervolume_gradient),
+)
 EMULATED = {
     mapping: pytest.param(f"emulated_{mapping}", marks=pytest.mark.emulated)
     for mapping in device_arrays.MAPPINGS
@@ -27,6 +31,16 @@ of_large_sets = pytest.mark.parametrize(
 )
 
 
+def agree(backend, operation, points, mask=None, *, rtol=0.0, atol=0.0):
+    """The answers of a backend are the CPU's."""
+    sent = None if mask is None else backend.send(mask)
+    found, expected = operation(backend.send(points), mask=sent), operation(points, mask=mask)
+    if not isinstance(expected, tuple):
+        found, expected = [found], [expected]
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(backend.fetch(ours), theirs, rtol=rtol, atol=atol)
+
+
 @on_devices
 @pytest.mark.parametrize("centre", ["mean", "none", "std", "loo"])
 @pytest.mark.parametrize("points", [1, 4, 7, 8, 15, 16, 17, 33, 64, 65, 130])
@@ -36,29 +50,24 @@ def test_groups_of_every_size_get_the_same_advantages(backend, points, centre):
         rewards = rng.integers(0, 6, (5, points, objectives)).astype(np.float32)
         rewards[1] = rng.random((points, objectives))
         rewards[2] = rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0], rewards[2].shape)
-        mask = rng.random((5, points)) < 0.8
+        weights = np.linspace(0.1, 1, objectives)
+        advantages = partial(pp.pareto_advantage, weights=weights, centre=centre)
         for dtype in (np.float32, np.float64):
-            given = rewards.astype(dtype)
-            keywords = {"weights": np.linspace(0.1, 1, objectives), "centre": centre}
-            for own in (mask, None):
-                keep = None if own is None else backend.send(own)
-                sent = {"mask": keep, **keywords}
-                advantages, ranks = pp.pareto_advantage(
-                    backend.send(given), return_ranks=True, **sent
-                )
-                expected = pp.pareto_advantage(given, mask=own, return_ranks=True, **keywords)
-                np.testing.assert_array_equal(backend.fetch(advantages), expected[0])
-                np.testing.assert_array_equal(backend.fetch(ranks), expected[1])
-                without_ranks = pp.pareto_advantage(backend.send(given), **sent)
-                np.testing.assert_array_equal(backend.fetch(without_ranks), expected[0])
+            for mask in (rng.random((5, points)) < 0.8, None):
+                for operation in (advantages, partial(advantages, return_ranks=True)):
+                    agree(backend, operation, rewards.astype(dtype), mask)
+
+
+def large_sets(kind, objectives):
+    points = np.stack([large_set(kind, 2500, objectives, seed) for seed in (0, 1)])
+    return points, np.random.default_rng(1).random(points.shape[:2]) < 0.8
 
 
 @of_large_sets
 @pytest.mark.parametrize("kind", LARGE_KINDS)
 @pytest.mark.parametrize("objectives", [2, 3, 5, 10])
 def test_large_sets_have_the_same_fronts(backend, kind, objectives):
-    points = np.stack([large_set(kind, 2500, objectives, seed) for seed in (0, 1)])
-    mask = np.random.default_rng(1).random(points.shape[:2]) < 0.8
+    points, mask = large_sets(kind, objectives)
     maximise = [m % 2 == 0 for m in range(objectives)]
     for dtype, operation in (
         ("float32", partial(pp.is_nondominated, duplicates="first")),
@@ -67,29 +76,17 @@ def test_large_sets_have_the_same_fronts(backend, kind, objectives):
         ("float64", pp.pareto_rank),
         ("float32", pp.crowding_distance),
     ):
-        given = points.astype(dtype)
-        run = partial(operation, maximise=maximise)
-        found = run(backend.send(given), mask=backend.send(mask))
-        np.testing.assert_array_equal(backend.fetch(found), run(given, mask=mask))
+        agree(backend, partial(operation, maximise=maximise), points.astype(dtype), mask)
 
 
 @of_large_sets
 @pytest.mark.parametrize("objectives", [2, 3])
 @pytest.mark.parametrize("kind", ["sphere", "uniform", "grid", "chain", "antichain", "equal"])
 def test_large_sets_have_the_same_volumes(backend, kind, objectives):
-    points = np.stack([large_set(kind, 2500, objectives, seed) for seed in (0, 1)])
-    mask = np.random.default_rng(1).random(points.shape[:2]) < 0.8
+    points, mask = large_sets(kind, objectives)
     ref = np.median(points, axis=(0, 1)) - 0.5
-    operations = [pp.hypervolume]
-    if objectives == 2:
-        operations += [
-            partial(pp.hypervolume_contributions, ignore_dominated=ignored)
-            for ignored in (True, False)
-        ]
-    for operation in operations:
-        found = operation(backend.send(points), ref, mask=backend.send(mask))
-        expected = operation(points, ref, mask=mask)
-        np.testing.assert_allclose(backend.fetch(found), expected, rtol=1e-11, atol=1e-13)
+    for operation in VOLUMES[: 3 if objectives == 2 else 1]:
+        agree(backend, partial(operation, ref=ref), points, mask, rtol=1e-11, atol=1e-13)
 
 
 @on_devices
@@ -101,16 +98,11 @@ def test_volumes_of_any_number_of_objectives(backend, kind, objectives):
         values = large_set(kind, points, objectives) + 0.25
         maximise = [m % 2 == 0 for m in range(objectives)]
         ref = np.where(maximise, 0.1, 1.4) * np.where(values.max() > 2, 3, 1)
-        sent = backend.send(values)
-        names = ("hypervolume", "hypervolume_contributions", "hypervolume_gradient")
-        unbounded = 2 if objectives == 2 else 1
-        for name in names if points <= WARP_POINTS else names[:unbounded]:
-            run = partial(getattr(pp, name), ref=ref, maximise=maximise)
-            tolerance = {"rtol": 1e-12} if name == "hypervolume" else {"rtol": 1e-11, "atol": 1e-13}
-            np.testing.assert_allclose(backend.fetch(run(sent)), run(values), **tolerance)
-            if name == "hypervolume_contributions":
-                run = partial(run, ignore_dominated=False)
-                np.testing.assert_allclose(backend.fetch(run(sent)), run(values), **tolerance)
+        unbounded = 3 if objectives == 2 else 1
+        for operation in VOLUMES if points <= WARP_POINTS else VOLUMES[:unbounded]:
+            rtol, atol = (1e-12, 0.0) if operation is pp.hypervolume else (1e-11, 1e-13)
+            run = partial(operation, ref=ref, maximise=maximise)
+            agree(backend, run, values, rtol=rtol, atol=atol)
 
 
 def test_small_contributions_keep_their_digits(backend):
