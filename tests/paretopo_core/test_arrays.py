@@ -1,4 +1,4 @@
-"""Every operation's treatment of its input: dtypes, layout, errors, no mutation, threads."""
+"""Every operation's treatment of its input: dtypes, layout, no mutation, threads."""
 
 import threading
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.operations import CALLS, POINTS, calls, shape_of_answer
+from support.operations import CALLS, calls, shape_of_answer
 from support.strategies import large_set
 
 import paretopo_core as pp
@@ -189,65 +189,6 @@ def test_volumes_of_inputs_that_crash_others(special, objectives):
         else:
             with pytest.raises(ValueError, match=r"points\[0, 0\] is"):
                 pp.hypervolume(values, -1.0)
-
-
-@pytest.mark.parametrize(
-    "name", sorted(CALLS.keys() - {"crowding_distance, ranks", "stochastic_pareto_rank"})
-)
-class TestErrors:
-    """Each operation names its first argument."""
-
-    @pytest.mark.parametrize(
-        ("wrong", "message"),
-        [
-            (np.ones(4), r"\(\.\.\., points, objectives\), got \(4,\)"),
-            (3.0, r"\(\.\.\., points, objectives\), got \(\)"),
-            (np.ones((4, 0)), r"has no objectives: shape \(4, 0\)"),
-            ([[1.0, 2.0], [3.0]], r"\[1\] has 1 of them, \w+\[0\] has 2"),
-            ([[1.0, 2.0], None], r"rectangular array of numbers: \w+\[1\] is None"),
-            (pp.ParetoArchive([0, 0]), "the ParetoArchive .*; pass its points"),
-            (np.ones((2, 3, 2), np.longdouble), "must be real numbers of at most 64 bits"),
-            (np.full((2, 2), 2**53 + 1), "which float64 cannot hold exactly"),
-        ],
-    )
-    def test_arrays(self, name, wrong, message):
-        with pytest.raises((TypeError, ValueError), match=message):
-            CALLS[name].run(wrong, 0)
-
-    def test_tensors(self, name):
-        torch = pytest.importorskip("torch")
-        for wrong, message in (
-            (torch.ones(2, 2).to_sparse(), r"dense tensor, got layout torch\.sparse_coo"),
-            (torch.ones(2, 2, device="meta"), "CPU or CUDA, got device meta"),
-            (torch.ones(2, 2, dtype=torch.complex64), r"must be real numbers.*complex64"),
-            (torch.full((2, 2), -(2**53) - 1), "which float64 cannot hold exactly"),
-        ):
-            with pytest.raises((TypeError, ValueError), match=message):
-                CALLS[name].run(wrong, 0)
-
-    def test_masks(self, name):
-        points, run = grid((3, 7, 2)), CALLS[name].run
-        with pytest.raises(TypeError, match="mask must be of dtype bool, got int64"):
-            run(points, -3, mask=np.ones((3, 7), dtype=np.int64))
-        for shape in ((7, 3), (3, 1)):
-            message = rf"mask must have shape \(3, 7\).*got \({shape[0]}, {shape[1]}\)"
-            with pytest.raises(ValueError, match=message):
-                run(points, -3, mask=np.ones(shape, dtype=bool))
-
-    def test_senses(self, name):
-        for wrong in ([True], [True] * 3):
-            with pytest.raises(ValueError, match="maximise must be a bool or have one bool"):
-                CALLS[name].run(np.ones((4, 2)), 0, maximise=wrong)
-
-    def test_masked_arrays_get_a_hint(self, name):
-        points = np.ma.masked_array(grid((6, 3)), mask=False)
-        points.mask[1, 0] = points.mask[4, 2] = True
-        for masked in (points, np.ma.masked_array(grid((6, 3)))):  # the latter without a mask
-            with pytest.raises(TypeError, match="s is a masked array") as caught:
-                CALLS[name].run(masked, -3)
-            advice = str(caught.value).partition("mask=")[2]
-            mask = eval(advice, dict.fromkeys(POINTS, masked) | {"np": np})
-            assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
 
 
 def test_senses_may_be_an_array_or_a_tensor():

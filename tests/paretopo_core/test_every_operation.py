@@ -1,9 +1,9 @@
-"""Rules for every operation: batches, reference points, senses, threads, and named values."""
+"""Rules for every operation: batches, reference points, senses, threads, and errors."""
 
 import numpy as np
 import pytest
 from support import device_arrays
-from support.operations import CALLS, ON_GPU, named
+from support.operations import CALLS, ON_GPU, POINTS, named
 
 import paretopo_core as pp
 
@@ -87,16 +87,65 @@ def test_values_without_a_volume_are_named(name):
     run(-points[2], 0)  # infinity on the worse side is worse than every reference
 
 
-@pytest.mark.parametrize("name", VOLUMES)
+# Without those that look at the points before they call, or compute with torch's own operators.
+CHECKED = sorted(CALLS.keys() - {"crowding_distance, ranks", "stochastic_pareto_rank"})
+SETS = np.ones((3, 4, 2))
+WRONG = [  # points, and other arguments; ref is for operations that measure from it
+    (r"\(\.\.\., points, objectives\), got \(4,\)", np.ones(4), {}),
+    (r"\(\.\.\., points, objectives\), got \(\)", 3.0, {}),
+    (r"\(\.\.\., points, objectives\), got \(0,\)", [], {}),
+    (r"has no objectives: shape \(4, 0\)", np.ones((4, 0)), {}),
+    (r"has no objectives: shape \(1, 0\)", [[]], {}),
+    (r"\[1\] has 1 of them, \w+\[0\] has 2", [[1.0, 2.0], [3.0]], {}),
+    (r"\[1\] has 1 of them, \w+\[0\] has 2", [[1.0, 2.0], 3.0], {}),
+    (r"rectangular array of numbers: \w+\[1\] is None", [[1.0, 2.0], None], {}),
+    (r"dtype object: the NoneType None at \[0, 1\]", [[1.0, None]], {}),
+    ("the ParetoArchive .*; pass its points", pp.ParetoArchive([0, 0]), {}),
+    ("must be real numbers of at most 64 bits", np.ones((2, 3, 2), np.longdouble), {}),
+    ("must be real numbers.* complex128", np.ones((2, 2), complex), {}),
+    ("which float64 cannot hold exactly", np.full((2, 2), 2**53 + 1), {}),
+    ("which float64 cannot hold exactly", [[2**70, 1]], {}),
+    ("mask must be of dtype bool, got int64", SETS, {"mask": np.ones((3, 4), np.int64)}),
+    (r"mask must have shape \(3, 4\).*got \(4, 3\)", SETS, {"mask": np.ones((4, 3), bool)}),
+    (r"mask must have shape \(3, 4\).*got \(3, 1\)", SETS, {"mask": np.ones((3, 1), bool)}),
+    ("maximise must be a bool or have one bool", SETS, {"maximise": [True]}),
+    ("maximise must be a bool or have one bool", SETS, {"maximise": [True] * 3}),
+    (r"ref must be a number or have shape \(2,\),.* got shape \(3,", SETS, {"ref": [0, 0, 0]}),
+    (r"or \(3, 2\) for one to each .*, got shape \(2, 2\)", SETS, {"ref": np.zeros((2, 2))}),
+    ("ref must be finite, got", SETS, {"ref": [0, -np.inf]}),
+    ("ref must be finite, got nan", SETS, {"ref": np.full((3, 2), np.nan)}),
+]
+
+
 @pytest.mark.parametrize(
-    ("ref", "message"),
-    [
-        ([0, 0, 0], r"ref must be a number or have shape \(2,\),.* got shape \(3,\)"),
-        (np.zeros((2, 2)), r"or \(3, 2\) for one to each .*, got shape \(2, 2\)"),
-        ([0, -np.inf], "ref must be finite, got"),
-        (np.full((3, 2), np.nan), "ref must be finite, got nan"),
-    ],
+    ("name", "message", "points", "given"),
+    [(name, *row) for row in WRONG for name in (VOLUMES if "ref" in row[2] else CHECKED)],
 )
-def test_wrong_reference_points_are_named(name, ref, message):
-    with pytest.raises(ValueError, match=message):
-        CALLS[name].run(np.ones((3, 4, 2)), ref)
+def test_wrong_arguments_are_named(name, message, points, given):
+    with pytest.raises((TypeError, ValueError), match=message):
+        CALLS[name].run(points, **{"ref": 0, **given})
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_wrong_tensors_are_named(name):
+    torch = pytest.importorskip("torch")
+    for wrong, message in (
+        (torch.ones(2, 2).to_sparse(), r"dense tensor, got layout torch\.sparse_coo"),
+        (torch.ones(2, 2, device="meta"), "CPU or CUDA, got device meta"),
+        (torch.ones(2, 2, dtype=torch.complex64), r"must be real numbers.*complex64"),
+        (torch.full((2, 2), -(2**53) - 1), "which float64 cannot hold exactly"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            CALLS[name].run(wrong, 0)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_masked_arrays_get_a_hint(name):
+    points = np.ma.masked_array(np.arange(18.0).reshape(6, 3), mask=False)
+    points.mask[1, 0] = points.mask[4, 2] = True
+    for masked in (points, np.ma.masked_array(points.data)):  # the latter without a mask
+        with pytest.raises(TypeError, match="s is a masked array") as caught:
+            CALLS[name].run(masked, -3)
+        advice = str(caught.value).partition("mask=")[2]
+        mask = eval(advice, dict.fromkeys(POINTS, masked) | {"np": np})
+        assert mask.tolist() == [not row.any() for row in np.ma.getmaskarray(masked)]
