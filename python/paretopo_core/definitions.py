@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import wraps
 from inspect import signature
 from itertools import combinations, pairwise, product
@@ -723,14 +724,15 @@ def indicator(
             return np.asarray(worse.max(axis=-1))
         if name.endswith("_plus"):
             worse = np.maximum(worse, 0.0)
-        return np.asarray(np.sqrt((worse**2).sum(axis=-1)))
+        return np.asarray(np.hypot.reduce(worse, axis=-1))
 
     def mean(distances: Array) -> float:
         if distances.size == 0:
             return math.nan
-        if math.isinf(p) or name.startswith("epsilon"):
-            return float(distances.max())
-        return float((distances**p).mean() ** (1 / p))
+        largest = float(distances.max())
+        if math.isinf(p) or name.startswith("epsilon") or largest in (0, math.inf):
+            return largest
+        return float(largest * ((distances / largest) ** p).mean() ** (1 / p))
 
     leading = np.broadcast_shapes(points.shape[:-2], others.shape[:-2])
 
@@ -754,12 +756,36 @@ def indicator(
 
 
 @_batched("set", vectors=["ideal"])
-def r2_indicator(group: Array, ideal: Array, weights: Array, *, maximise: Maximise = True) -> float:
-    """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal."""
+def r2_indicator(
+    group: Array, ideal: Array, weights: Array | None, *, maximise: Maximise = True
+) -> float:
+    """Take the mean over weight vectors of the least weighted Tchebycheff distance from ideal.
+
+    None stands for all weights of two objectives, between 0 and 1 for the first.
+    """
     signs = np.where(maximise, -1.0, 1.0)
+    if weights is None:
+        return _mean_over_all_weights((group * signs).tolist(), (ideal * signs).tolist())
     gap = np.maximum(signs * group.astype(np.float64) - signs * ideal, 0.0)
     utilities = (weights[:, None] * gap).max(axis=-1)
     return float(utilities.min(axis=1, initial=math.inf).mean())
+
+
+def _mean_over_all_weights(values: list[list[float]], ideal: list[float]) -> float:
+    """Integrate the least max(w u, (1 - w) v) over w in 0..1, between all crossings of lines."""
+    gaps = [
+        [max(Fraction(x) - Fraction(i), Fraction(0)) for x, i in zip(row, ideal, strict=True)]
+        for row in values
+    ]
+    if not gaps:
+        return math.inf
+    lines = [line for u, v in gaps for line in ((u, Fraction(0)), (-v, v))]  # slope, start
+    ends = {Fraction(0), Fraction(1)}
+    for (slope, start), (other, start_of_other) in combinations(lines, 2):
+        if slope != other and 0 < (at := (start_of_other - start) / (slope - other)) < 1:
+            ends.add(at)
+    least = {w: min(max(w * u, (1 - w) * v) for u, v in gaps) for w in ends}
+    return float(sum((b - a) * (least[a] + least[b]) / 2 for a, b in pairwise(sorted(ends))))
 
 
 def attainment_surfaces(

@@ -31,6 +31,12 @@ NO_OPTIONS: Options = lambda draw, points, maximise: {}  # noqa: E731
 WEAK_OR_STRICT = st.sampled_from(("weak", "strict"))
 ANY = st.one_of(masked_batches(), mixed_scales())
 NUMBERS = st.one_of(few_values, finite)
+
+
+def scaled(values: st.SearchStrategy[float]) -> st.SearchStrategy[float]:
+    return st.builds(lambda x, power: x * 10.0**power, values, st.integers(-300, 300))
+
+
 FEW = {"max_points": 5, "max_objectives": 4}
 SOLID = st.one_of(
     masked_batches(elements=few_values, **FEW), masked_batches(elements=finite, **FEW)
@@ -116,8 +122,9 @@ def draw_filter(draw: Any, points: np.ndarray, _: Any) -> dict[str, Any]:
 def draw_weights(draw: Any, points: np.ndarray, _: Any) -> dict[str, Any]:
     """Draw weights of all groups, or of each, of any size."""
     shape = draw(st.sampled_from([points.shape[2:], points.shape[::2]]))
-    value = st.builds(lambda x, power: x * 10.0**power, few_values, st.integers(-300, 300))
-    weights = draw(arrays(np.float64, shape, elements=st.floats(0, 1, width=32) | value))
+    weights = draw(
+        arrays(np.float64, shape, elements=st.floats(0, 1, width=32) | scaled(few_values))
+    )
     centre = draw(st.sampled_from(("mean", "none", "std", "loo")))
     return {"weights": weights, "beta": draw(st.floats(0, 1, width=32)), "centre": centre}
 
@@ -182,7 +189,11 @@ def draw_target(
     groups, _, objectives = points.shape
     leading = draw(st.sampled_from([(), (1,), (groups,), (2, 1), (2, groups)]))
     shape = (*leading, draw(st.integers(1, 6)), objectives)
-    target = draw(arrays(draw(st.sampled_from([np.float32, np.float64])), shape, elements=elements))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    elements = elements if dtype is np.float32 else elements | scaled(elements)
+    target = draw(arrays(dtype, shape, elements=elements)).astype(np.float64)
+    if points.size and draw(st.booleans()):
+        target[..., 0, :] = points.reshape(-1, objectives)[0]
     kept = draw(st.none() | arrays(np.bool_, shape[:-1]))
     if kept is not None:
         kept[..., 0] = True
@@ -190,11 +201,14 @@ def draw_target(
     return {"target": target, "target_mask": kept, **p}
 
 
-def draw_ideal(draw: Any, points: np.ndarray, _: Any) -> dict[str, Any]:
+def draw_ideal(
+    draw: Any, points: np.ndarray, _: Any, *, has_weights: bool = True
+) -> dict[str, Any]:
     shape = draw(st.sampled_from([points.shape[2:], points.shape[::2]]))
     weights = arrays(np.float64, (3, points.shape[2]), elements=st.floats(0, 2))
-    ideal = arrays(np.float64, shape, elements=st.integers(-1, 3).map(float))
-    return {"ideal": draw(ideal), "weights": draw(weights)}
+    value = st.integers(-1, 3).map(float)
+    ideal = arrays(np.float64, shape, elements=value | scaled(value))
+    return {"ideal": draw(ideal), "weights": draw(weights) if has_weights else None}
 
 
 def crowd(points: np.ndarray, *, maximise: Any, mask: Any) -> np.ndarray:
@@ -211,7 +225,10 @@ def expect_advantages(points: np.ndarray, **keywords: Any) -> np.ndarray:
 
 SENT = ("mask", "ref", "violation")  # arguments that may be where the points are
 POSITIVE = st.integers(1, 4).map(float)
-COMPARED = masked_batches(elements=NUMBERS, max_objectives=4)
+COMPARED = masked_batches(elements=NUMBERS, max_objectives=4) | mixed_scales(dtypes=[np.float64])
+RATIOS = masked_batches(elements=POSITIVE, max_objectives=4) | mixed_scales(
+    dtypes=[np.float64]
+).map(lambda batch: (abs(batch[0]) + 1e-305, batch[1]))
 ON_DEVICES = {
     "pareto_rank": Row("int32"),
     "is_nondominated": Row(
@@ -287,7 +304,7 @@ ON_CPU = {
             "float64",
             COMPARED,
             partial(draw_target, has_p=True),
-            close(1e-12, 1e-12),
+            close(1e-12),
             partial(indicate, name),
         )
         for name in DISTANCES
@@ -295,14 +312,22 @@ ON_CPU = {
     **{
         name: Row(
             "float64",
-            masked_batches(elements=elements, max_objectives=4),
+            batches,
             partial(draw_target, elements=elements),
-            close(1e-12, 1e-12),
+            close(1e-14),
             partial(indicate, name),
         )
-        for name, elements in zip(EPSILONS, (NUMBERS, POSITIVE), strict=True)
+        for name, batches, elements in zip(
+            EPSILONS, (COMPARED, RATIOS), (NUMBERS, POSITIVE), strict=True
+        )
     },
-    "r2_indicator": Row("float64", COMPARED, draw_ideal, close(1e-12, 1e-12)),
+    "r2_indicator": Row("float64", COMPARED, draw_ideal, close(1e-14)),
+    "r2_indicator, all weights": Row(
+        "float64",
+        COMPARED.map(lambda batch: (np.resize(batch[0], (*batch[1].shape, 2)), batch[1])),
+        partial(draw_ideal, has_weights=False),
+        close(1e-14),
+    ),
 }
 
 
