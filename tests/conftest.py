@@ -87,10 +87,6 @@ def _missing(item: pytest.Item) -> str | None:
         return "on an emulated GPU: a build with PARETOPO_EMULATED=ON"
     if item.get_closest_marker("c_library") and c_library.LIBRARY is None:
         return "of the C library: a build with PARETOPO_C_API=ON"
-    if item.get_closest_marker("r") and shutil.which("R") is None:
-        return "in R: apt-get install r-base-core"
-    if item.get_closest_marker("octave") and shutil.which("mkoctfile") is None:
-        return "in Octave: apt-get install octave octave-dev"
     if item.get_closest_marker("cuda") and _without_cuda():
         return f"on a CUDA device: {_without_cuda()}"
     return None
