@@ -14,13 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.strategies import senses
+from support.strategies import finite, senses
 
 import paretopo_core as pp
 from paretopo_core import definitions
 
-grid = st.integers(-2, 4).map(float)  # other tests cover differences by rounding
-sequences = arrays(np.float64, st.tuples(st.integers(0, 14), st.integers(1, 4)), elements=grid)
+sequences = arrays(
+    np.float64,
+    st.tuples(st.integers(0, 14), st.integers(1, 4)),
+    elements=st.integers(-2, 4).map(float) | finite,
+)
 bounds = st.fixed_dictionaries(
     {},
     optional={
@@ -36,11 +39,16 @@ def named(points):
     return [tuple(row) for row in np.asarray(points).tolist()]
 
 
-@given(points=sequences, bound=bounds, data=st.data())
-def test_members_are_those_of_the_definition(points, bound, data):
+@pytest.mark.parametrize("kind", [st.just({}), bounds], ids=["unbounded", "bounded"])
+@given(points=sequences, data=st.data())
+def test_members_are_those_of_the_definition(kind, points, data):
+    """Of equal points the older stays: opt4j PR 17."""
+    bound = data.draw(kind)
     objectives = points.shape[1]
+    if "capacity" in bound:  # contributions that differ by rounding have no order
+        points = np.clip(points.round(), -2, 4)
     maximise = data.draw(senses(objectives))
-    ref = np.where(maximise, -3.0, 5.0) * np.ones(objectives)
+    ref = np.ones(objectives)  # half of the points are beyond it
     archive = pp.ParetoArchive(ref, maximise=maximise, keep_history=True, **bound)
     gains, joined = [], []
     for count, point in enumerate(points, 1):
@@ -50,8 +58,12 @@ def test_members_are_those_of_the_definition(points, bound, data):
         joined.append(count - 1 in archive.indices)
         expected = definitions.archive(points[:count], ref, maximise=maximise, **bound)
         assert archive.indices.tolist() == expected.tolist()
-        assert gain == asked == pytest.approx(archive.hypervolume - before, abs=1e-9)
-        assert archive.hypervolume == pytest.approx(archive.recomputed_hypervolume(), rel=1e-12)
+        after = archive.hypervolume
+        assert gain == asked
+        assert gain == pytest.approx(after - before, rel=1e-9, abs=1e-12 * max(1.0, before, after))
+        expected_volume = pp.hypervolume(points[expected], ref, maximise=maximise)
+        assert after == pytest.approx(expected_volume, rel=1e-12)
+        assert archive.recomputed_hypervolume() == pytest.approx(expected_volume, rel=1e-12)
         assert archive.payloads == named(archive.points)
         if bound.get("keep") != "crowding" and "epsilon" not in bound:
             assert gain >= 0.0
@@ -117,13 +129,6 @@ def test_gain_is_zero_once_the_volume_is_infinite():
     assert archive.extend(rows).gains.tolist() == [np.inf, np.inf, 0.0]
     crowded = pp.ParetoArchive([0.0, 0.0], capacity=3, keep="crowding")
     assert crowded.extend([*rows, [2.5e200, 1.5e200]]).gains.tolist()[-1] == 0.0
-
-
-def test_of_equal_points_the_older_stays():
-    """opt4j PR 17."""
-    archive = pp.ParetoArchive([0, 0])
-    archive.extend([[1, 1], [1, 1]], ["older", "newer"])
-    assert archive.payloads == ["older"]
 
 
 def test_payloads_go_with_their_members():
@@ -283,18 +288,7 @@ def test_damaged_files_are_refused_or_read(tmp_path, ending):
         assert damaged.name in words
 
 
-def test_bad_bounds_are_named():
-    for wrong, message in (
-        ({"capacity": 0}, "capacity must be at least 1"),
-        ({"capacity": 2**31}, r"capacity must be at most 2\*\*31 - 1"),
-        ({"keep": "best"}, "keep must be one of contribution, crowding, got 'best"),
-        ({"epsilon": 0}, "epsilon must be larger than 0, got"),
-        ({"epsilon": [1, -1]}, "epsilon must be larger than 0, got"),
-        ({"epsilon": np.nan}, "epsilon must be finite"),
-        ({"epsilon": [1, 1, 1]}, "epsilon must be a number or have shape"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            pp.ParetoArchive([0.0, 0.0], **wrong)
+def test_bounds_are_shown_and_kept_by_a_wrong_state():
     archive = pp.ParetoArchive([0.0, 0.0], capacity=np.int64(2), epsilon=1)
     assert (archive.capacity, archive.keep, archive.epsilon.tolist()) == (2, "contribution", [1, 1])
     assert repr(archive) == (

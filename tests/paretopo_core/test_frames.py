@@ -349,9 +349,3 @@ def test_a_dict_elsewhere_is_refused_with_a_way_out():
         pp.hypervolume(POINTS, ref={"gain": 0, "cost": 6})
     with pytest.raises(TypeError, match=r"got a dict: pass pandas.DataFrame\(points\)"):
         pp.pareto_rank(VALUES)
-
-
-def test_one_number_is_no_reference_of_an_archive():
-    with pytest.raises(ValueError, match=r"got 2: pass for example ref=\[0, 0, 0\] for three"):
-        pp.ParetoArchive(2)
-    assert pp.ParetoArchive([2]).ref.tolist() == [2.0]
