@@ -140,11 +140,17 @@ def draw_k(draw: Any, points: np.ndarray, maximise: Any) -> dict[str, Any]:
     return {"k": k, **draw_ref(draw, points, maximise)}
 
 
+def draw_leading(draw: Any, points: np.ndarray) -> tuple[int, ...]:
+    """Draw leading dimensions that are broadcast with those of the points."""
+    groups = len(points)
+    return draw(st.sampled_from([(), (1,), (groups,), (2, 1), (2, groups)]))
+
+
 def draw_boxes(draw: Any, points: np.ndarray, maximise: Any) -> dict[str, Any]:
-    """Draw the boxes above a front."""
-    row = st.lists(few_values, min_size=points.shape[-1], max_size=points.shape[-1])
-    front = np.array(draw(st.lists(row, max_size=5))).reshape(-1, points.shape[-1])
-    return {"boxes": pp.nondominated_boxes(front, 0.0, maximise=maximise)}
+    """Draw the boxes above fronts."""
+    shape = (*draw_leading(draw, points), draw(st.integers(0, 5)), points.shape[-1])
+    fronts = draw(arrays(np.float64, shape, elements=few_values))
+    return {"boxes": pp.nondominated_boxes(fronts, 0.0, maximise=maximise)}
 
 
 def draw_any_boxes(draw: Any, points: np.ndarray, maximise: Any) -> dict[str, Any]:
@@ -158,7 +164,8 @@ def draw_any_boxes(draw: Any, points: np.ndarray, maximise: Any) -> dict[str, An
 
 def draw_deviations(draw: Any, points: np.ndarray, maximise: Any) -> dict[str, Any]:
     values = st.sampled_from([0.0, 0.01, 0.3, 1.0, 20.0])
-    deviations = draw(arrays(np.float64, points.shape[2:], elements=values))
+    shape = draw(st.sampled_from([points.shape[2:], points.shape]))
+    deviations = draw(arrays(np.float64, shape, elements=values))
     return {"deviations": deviations, **draw_boxes(draw, points, maximise)}
 
 
@@ -186,9 +193,8 @@ def draw_target(
     draw: Any, points: np.ndarray, _: Any, *, elements: Any = NUMBERS, has_p: bool = False
 ) -> dict[str, Any]:
     """Draw target sets that are broadcast with the points."""
-    groups, _, objectives = points.shape
-    leading = draw(st.sampled_from([(), (1,), (groups,), (2, 1), (2, groups)]))
-    shape = (*leading, draw(st.integers(1, 6)), objectives)
+    objectives = points.shape[-1]
+    shape = (*draw_leading(draw, points), draw(st.integers(1, 6)), objectives)
     dtype = draw(st.sampled_from([np.float32, np.float64]))
     elements = elements if dtype is np.float32 else elements | scaled(elements)
     target = draw(arrays(dtype, shape, elements=elements)).astype(np.float64)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.device_arrays import DeviceArray
+from support.operations import CALLS
 
 import paretopo_core as pp
 
@@ -25,6 +26,10 @@ class OnlyDLPack:
 
 class Standard(OnlyDLPack):
     """The same, from a library of the array API standard."""
+
+    @property
+    def shape(self):
+        return self.array.shape
 
     def __array_namespace__(self, api_version=None):
         return Namespace
@@ -55,23 +60,11 @@ def test_results_of_a_library_without_namespace_are_of_numpy():
     assert isinstance(pp.hypervolume(OnlyDLPack(POINTS), ref=0), np.float64)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        pp.pareto_rank,
-        pp.is_nondominated,
-        pp.crowding_distance,
-        pp.normalise,
-        pp.knee_points,
-        lambda points: pp.hypervolume(points, ref=0),
-        lambda points: pp.hypervolume_subset(points, ref=0, k=2),
-        lambda points: pp.pareto_advantage(points, weights=[0.5, 0.5]),
-    ],
-)
-def test_results_have_the_library_of_the_points(call):
-    found = call(Standard(POINTS))
+@pytest.mark.parametrize("name", CALLS)
+def test_results_have_the_library_of_the_points(name):
+    found = CALLS[name].run(Standard(POINTS), 0)
     assert type(found) is Standard
-    np.testing.assert_array_equal(found.array, call(POINTS))
+    np.testing.assert_array_equal(found.array, CALLS[name].run(POINTS, 0))
 
 
 def test_results_in_several_parts_have_the_library_of_the_points():

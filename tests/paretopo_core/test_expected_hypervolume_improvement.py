@@ -79,30 +79,6 @@ def test_slopes_without_noise_are_limits():
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
 
-def test_a_batch_is_a_loop():
-    rng = np.random.default_rng(0)
-    fronts, means = rng.random((4, 6, 3)), rng.random((5, 4, 7, 3))
-    deviations, mask = rng.random((4, 7, 3)), rng.random((5, 4, 7)) < 0.7
-    means[~mask] = np.nan
-    boxes = pp.nondominated_boxes(fronts, 0.0)
-    together = pp.expected_hypervolume_improvement(
-        means, deviations, boxes=boxes, mask=mask, return_gradient=True
-    )
-    assert [each.shape for each in together] == [(5, 4, 7), (5, 4, 7, 3), (5, 4, 7, 3)]
-    for h, g, i in np.ndindex(5, 4, 7):
-        alone = pp.expected_hypervolume_improvement(
-            means[h, g, i : i + 1],
-            deviations[g, i],
-            boxes=pp.nondominated_boxes(fronts[g], 0.0),
-            mask=mask[h, g, i : i + 1],
-            return_gradient=True,
-        )
-        for ours, theirs in zip(together, alone, strict=True):
-            np.testing.assert_allclose(ours[h, g, i], theirs[0], rtol=1e-13)
-    shared = pp.expected_hypervolume_improvement(np.ones((7, 3)), 0.5, boxes=boxes)
-    assert shared.shape == (4, 7)
-
-
 def test_scales_beyond_products():
     boxes = pp.nondominated_boxes([[1e200, 1e-200, 1.0]], 0.0)
     unit = pp.nondominated_boxes([[1.0, 1.0, 1.0]], 0.0)

@@ -24,26 +24,6 @@ def test_improvement_equals_the_gain_of_hypervolume(objectives, q):
         assert gain == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_leading_dimensions_are_broadcast():
-    rng = np.random.default_rng(0)
-    fronts, candidates = rng.random((4, 6, 3)), rng.random((5, 4, 2, 3)) + 0.2
-    boxes = pp.nondominated_boxes(fronts, 0.0)
-    together = pp.hypervolume_improvement(candidates, boxes=boxes)
-    assert together.shape == (5, 4)
-    shared = pp.hypervolume_improvement(candidates[0, 0], boxes=boxes)
-    assert shared.shape == (4,)
-    for g in range(4):
-        own = pp.nondominated_boxes(fronts[g], 0.0)
-        np.testing.assert_allclose(
-            together[:, g], pp.hypervolume_improvement(candidates[:, g], boxes=own), rtol=1e-13
-        )
-        assert shared[g] == pytest.approx(
-            pp.hypervolume_improvement(candidates[0, 0], boxes=own), rel=1e-13
-        )
-    half = pp.hypervolume_improvement(candidates.astype(np.float32), boxes=boxes)
-    np.testing.assert_allclose(half, together, rtol=1e-5)
-
-
 def test_scales_beyond_products():
     boxes = pp.nondominated_boxes([[1e200, 1e-200, 1.0]], 0.0)
     gain = pp.hypervolume_improvement([[2e200, 2e-200, 1.0]], boxes=boxes)
