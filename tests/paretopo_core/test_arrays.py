@@ -204,11 +204,6 @@ def test_senses_may_be_an_array_or_a_tensor():
         pp.pareto_rank(points, maximise=[True])
 
 
-def test_a_wrong_number_of_threads_is_named():
-    with pytest.raises(ValueError, match="count must be from 1 to 4096, got 0"):
-        pp.threads(0)
-
-
 def test_too_many_points_are_refused_before_allocation():
     endless = np.broadcast_to(np.float32(1.0), (2**31, 0 + 1))
     with pytest.raises(ValueError, match="at most 2147483647 points"):

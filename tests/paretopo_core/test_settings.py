@@ -98,8 +98,3 @@ def test_the_environment_has_the_first_setting(variable, read, value, wrong, mes
     )
     assert right.stdout.strip() == value
     assert f"{variable} {message}" in refused.stderr
-
-
-def test_unknown_instruction_sets_are_refused():
-    with pytest.raises(ValueError, match=r"the instruction set must be one of portable"):
-        pp.isa("neon")

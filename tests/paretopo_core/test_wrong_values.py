@@ -243,6 +243,9 @@ WRONG = [
     ),
     (r"points\[0, 1\] is NaN", lambda: pp.hypervolume_hessian([[1.0, NAN]], 0)),
     (r"\[0, 1\] is inf, an infinite", lambda: pp.hypervolume_hessian([[1.0, INF]], 0)),
+    # ---- settings
+    ("count must be from 1 to 4096, got 0", lambda: pp.threads(0)),
+    ("the instruction set must be one of portable", lambda: pp.isa("neon")),
 ]
 
 
