@@ -42,7 +42,7 @@ def named(points):
 @pytest.mark.parametrize("kind", [st.just({}), bounds], ids=["unbounded", "bounded"])
 @given(points=sequences, data=st.data())
 def test_members_are_those_of_the_definition(kind, points, data):
-    """Of equal points the older stays: opt4j PR 17."""
+    """The older of equal points stays: opt4j PR 17."""
     bound = data.draw(kind)
     objectives = points.shape[1]
     if "capacity" in bound:  # contributions that differ by rounding have no order

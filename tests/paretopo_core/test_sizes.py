@@ -205,7 +205,7 @@ def test_pairs_and_fronts_rank_alike(each_isa, points, objectives):
 
 
 def check_sets(compute, run, points, mask, rtol=0.0):
-    """Each set has the answer of its points alone, whatever its neighbours and its padding hold."""
+    """Each set of a batch has the answer of a batch of its own, without padding."""
     hidden = points if mask is None else np.where(mask[..., None], points, np.nan)
     together = compute(run, hidden, mask)
     for g, one in enumerate(points):
