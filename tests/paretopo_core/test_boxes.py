@@ -13,8 +13,12 @@ from support.strategies import (
 )
 
 import paretopo_core as pp
+from paretopo_core import definitions
 
-DIVIDED = [(pp.nondominated_boxes, False), (pp.dominated_boxes, True)]
+DIVIDED = [
+    (pp.nondominated_boxes, definitions.nondominated_boxes),
+    (pp.dominated_boxes, definitions.dominated_boxes),
+]
 
 
 def volumes_of(boxes):
@@ -40,28 +44,24 @@ def holders_of(places, lower, upper):
 
 
 @given(batch=masked_batches(elements=few_values, max_points=9, max_objectives=5), data=st.data())
-def test_every_place_lies_in_one_box_of_the_right_region(batch, data):
+def test_boxes_cover_the_region_of_the_definition_once(batch, data):
     points, mask = batch
     maximise = data.draw(senses(points.shape[-1]))
     signs = np.where(np.broadcast_to(maximise, points.shape[-1]), 1, -1)
     refs = data.draw(arrays(np.int8, (len(points), 1), elements=st.integers(-2, -1))) * signs
-    divided = [
-        (call(points, refs, maximise=maximise, mask=mask), region) for call, region in DIVIDED
-    ]
-    for g, (group, keep, ref) in enumerate(zip(points, mask, refs, strict=True)):
-        places = cells_of(group[keep], ref, maximise)
-        better = (group[keep] * signs)[:, None] > places * signs
-        is_dominated = (better.all(-1) & (group[keep] * signs > ref * signs).all(-1)[:, None]).any(
-            0
+    for call, definition in DIVIDED:
+        divided, defined = (
+            divide(points, refs, maximise=maximise, mask=mask) for divide in (call, definition)
         )
-        for boxes, region in divided:
-            count = boxes.counts[g]
-            lower, upper = boxes.lower[g], boxes.upper[g]
+        for g, (lower, upper, count) in enumerate(zip(*divided, strict=True)):
+            places = cells_of(points[g][mask[g]], refs[g], maximise)
+            expected = holders_of(places, *(each[g] for each in defined[:2]))
             found = holders_of(places, lower[:count], upper[:count])
-            np.testing.assert_array_equal(found, is_dominated == region)
+            np.testing.assert_array_equal(found, expected)
+            assert found.max(initial=0) <= 1
             assert (lower[:count] < upper[:count]).all()
-            assert (lower[count:] == ref).all()
-            assert (upper[count:] == ref).all()
+            assert (lower[count:] == refs[g]).all()
+            assert (upper[count:] == refs[g]).all()
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4, 5, 6])
