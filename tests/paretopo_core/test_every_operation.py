@@ -99,6 +99,7 @@ WRONG = [  # points, and other arguments; ref is for operations that measure fro
     (r"\[1\] has 1 of them, \w+\[0\] has 2", [[1.0, 2.0], [3.0]], {}),
     (r"\[1\] has 1 of them, \w+\[0\] has 2", [[1.0, 2.0], 3.0], {}),
     (r"rectangular array of numbers: \w+\[1\] is None", [[1.0, 2.0], None], {}),
+    (r"rectangular array of numbers: .* inhomogeneous", [[1.0, [2.0]]], {}),
     (r"dtype object: the NoneType None at \[0, 1\]", [[1.0, None]], {}),
     ("the ParetoArchive .*; pass its points", pp.ParetoArchive([0, 0]), {}),
     ("must be real numbers of at most 64 bits", np.ones((2, 3, 2), np.longdouble), {}),

@@ -204,11 +204,12 @@ def _refuse_masked_parts(given: Any, name: str) -> None:
 
 def _list_odd_rows(rows: Sequence[Any], name: str) -> Iterator[str]:
     """Name the rows that are missing, and those that are not as long as the first."""
+    counts = [len(row) if isinstance(row, (list, tuple)) else np.size(row) for row in rows]
     for at, row in enumerate(rows):
         if row is None:
             yield f"{name}[{at}] is None: leave it out"
-        elif np.size(row) != np.size(rows[0]):
-            yield f"{name}[{at}] has {np.size(row)} of them, {name}[0] has {np.size(rows[0])}"
+        elif counts[at] != counts[0]:
+            yield f"{name}[{at}] has {counts[at]} of them, {name}[0] has {counts[0]}"
 
 
 def _holds_rows(given: Any) -> bool:
