@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,10 +11,9 @@ from paretopo_lab.compare.report import format_share, order_models
 from paretopo_lab.document import charts
 from paretopo_lab.document.report import join_some
 from paretopo_lab.statistics.bootstrap import Floats
-from paretopo_lab.statistics.regions import covariance_of_means, outline_band
+from paretopo_lab.statistics.regions import covariance_of_means
 
 _MOST_NAMED = 12  # models; of more on a front, a picture names only its cover
-_MOST_BANDS = 3  # fronts; more bands would hide each other
 _MOST_LISTED = 6  # dominating models, from this share on
 _LEAST_LISTED = 0.01
 
@@ -24,8 +22,6 @@ def make_front(analysis: Analysis) -> charts.Front:
     """Return the models as a front, with the regions of their means."""
     scores = analysis.scores
     order = order_models(analysis)
-    banded = len(scores.objectives) == 2 and bool(len(analysis.replicates))
-    banded = banded and len(analysis.fronts) <= _MOST_BANDS
     groups = []
     for front in analysis.fronts:
         named = set(_choose_named(analysis, front))
@@ -34,11 +30,9 @@ def make_front(analysis: Analysis) -> charts.Front:
             _describe_model(analysis, at, named=at in named)._replace(step=place)
             for place, at in enumerate(own)
         ]
-        band = _trace_band(front, analysis) if banded else None
-        groups.append(charts.Group(front.name, points, band=band))
+        groups.append(charts.Group(front.name, points))
     line = "the front of these two objectives" if len(scores.objectives) > 2 else "the front"
     regions = " · ellipses: 95 % regions of the means" if len(analysis.replicates) else ""
-    band = " · band: goals that 5 to 95 % of the replicates attain" if banded else ""
     axes = [
         charts.Axis.of(one, wide=wide)
         for one, wide in zip(scores.objectives, scores.wide, strict=True)
@@ -50,7 +44,7 @@ def make_front(analysis: Analysis) -> charts.Front:
         "front.png",
         [charts.Space("means", axes)],
         groups,
-        f"filled: non-dominated · line: {line}{regions}{band}",
+        f"filled: non-dominated · line: {line}{regions}",
         selected=(0, best.index(True) if True in best else 0),
     )
 
@@ -92,15 +86,3 @@ def _choose_named(analysis: Analysis, front: FrontVolume) -> Sequence[int]:
     own = analysis.scores.list_models(front.name)
     choices: tuple[Sequence[int], ...] = (own, front.models, front.cover)
     return next((some for some in choices if len(some) <= _MOST_NAMED), front.cover)
-
-
-def _trace_band(front: FrontVolume, analysis: Analysis) -> Any:
-    """Return the outline of the attainment band of two objectives, as (along, up) pairs."""
-    scores = analysis.scores
-    pair = [1, 0]
-    senses = np.array(scores.senses)[pair]
-    drawn = analysis.replicates[:, scores.list_models(front.name)][:, :, pair]
-    # Far away: pages and pictures cut the band at the edges of the chart.
-    spread = np.ptp(scores.means[:, pair], axis=0) + np.abs(scores.means[:, pair]).max(axis=0)
-    worst = scores.means[:, pair].mean(axis=0) - 4 * senses * np.maximum(spread, 1.0)
-    return outline_band(drawn, senses, worst)

@@ -66,12 +66,10 @@ class Group(NamedTuple):
     Attributes:
         name: For the legend; "" for the only group without one.
         points: At least one.
-        band: The outline of the goals that replicates attain, (corners, 2), along and up; or None.
     """
 
     name: str
     points: Sequence[Point]
-    band: Any = None
 
 
 class Front(NamedTuple):

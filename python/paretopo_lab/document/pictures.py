@@ -209,9 +209,6 @@ def _draw_group(
     along, up = np.concatenate([values, [worst]]).T
     edge = trace_front(along, up, senses)
     panel.plot(*edge, color=line, linewidth=1.4, alpha=0.8, zorder=2)
-    if group.band is not None and len(axes) == 2:
-        band = np.clip(group.band, *limits)
-        panel.fill(*band.T, color=colour, alpha=0.12, linewidth=0, zorder=1)
     if front.course:
         steps = [point.step for point in group.points]
         shade: Any = {"c": steps, "cmap": "viridis"} if alone else {"color": colour}

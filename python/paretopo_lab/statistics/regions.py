@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-import paretopo_core
 from paretopo_lab.statistics.bootstrap import Floats
 
-_MOST_FRONTS = 1000  # replicates that attainment surfaces are made of
-_BAND = (5.0, 95.0)  # percent of the replicates that attain its surfaces
 _ELLIPSE = math.sqrt(-2 * math.log(0.05))  # standard deviations with 95 % of a normal distribution
 
 
@@ -40,43 +35,6 @@ def trace_ellipse(covariance: Floats) -> Floats:
     circle = np.stack([np.cos(angle), np.sin(angle)])
     edge: Floats = (axes * np.sqrt(np.maximum(sizes, 0.0))) @ circle * _ELLIPSE
     return edge.T
-
-
-def attain_surfaces(
-    drawn: Floats, maximise: Sequence[bool], percentiles: Sequence[float]
-) -> list[Floats]:
-    """Return the corners of the surfaces that shares of the replicates attain.
-
-    Args:
-        drawn: (replicates, models, 2) means; more than 1,000 replicates are thinned.
-        maximise: Whether larger is better, for each objective.
-        percentiles: The shares, ascending.
-
-    Returns:
-        For each percentile (corners, 2), the best in the first objective first.
-    """
-    thinned = drawn[:: max(1, len(drawn) // _MOST_FRONTS)]
-    kept = paretopo_core.is_nondominated(thinned, maximise=list(maximise))
-    runs = np.nonzero(kept)[0]
-    found = paretopo_core.attainment_surfaces(
-        thinned[kept], runs, percentiles=list(percentiles), maximise=list(maximise)
-    )
-    return [found.points[found.percentiles == one] for one in percentiles]
-
-
-def outline_band(drawn: Floats, senses: Floats, worst: ArrayLike) -> Floats:
-    """Return the outline of the goals that 5 to 95 % of the replicates attain, (corners, 2).
-
-    Args:
-        drawn: (replicates, models, 2) means.
-        senses: (2,) for each objective 1 if larger is better, -1 if smaller is.
-        worst: (2,), where both surfaces end.
-    """
-    surfaces = attain_surfaces(drawn, [sense > 0 for sense in senses], _BAND)
-    columns = (np.concatenate([one, [worst]]).T for one in surfaces)
-    edges = (trace_front(x, y, (senses[0], senses[1])) for x, y in columns)
-    back, there = (np.stack(one, axis=-1) for one in edges)
-    return np.concatenate([there, back[::-1]])
 
 
 def trace_front(x: Floats, y: Floats, senses: tuple[float, float]) -> tuple[Floats, Floats]:

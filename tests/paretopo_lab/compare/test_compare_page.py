@@ -7,13 +7,7 @@ import pytest
 from support.pages import check_self_contained, read_data, texts
 
 from paretopo.cli import main
-from paretopo_core import is_nondominated
-from paretopo_lab.statistics.regions import (
-    attain_surfaces,
-    covariance_of_means,
-    outline_band,
-    trace_ellipse,
-)
+from paretopo_lab.statistics.regions import covariance_of_means, trace_ellipse
 
 
 def write_logs(path, models, questions=60):
@@ -78,7 +72,6 @@ def test_the_page_holds_every_model_and_loads_nothing(tmp_path, capsys):
         "a": ["a1", "a2"],
         "b": ["b1", "b2"],
     }
-    assert groups[0]["band"]
     assert [one["title"] for one in shown["parts"] if "rows" in one] == [
         "Models",
         "Hypervolume",
@@ -119,26 +112,3 @@ def test_covariance_of_one_question_is_unknown():
     np.testing.assert_allclose(
         np.sqrt(np.diag(covariance_of_means(values))), values.std(axis=0, ddof=1) / np.sqrt(50)
     )
-
-
-def test_surfaces_are_attained_by_their_share():
-    rng = np.random.default_rng(2)
-    drawn = rng.random((200, 5, 2))
-    maximise = [False, True]
-    for percentile, surface in zip(
-        (5.0, 95.0), attain_surfaces(drawn, maximise, (5.0, 95.0)), strict=True
-    ):
-        assert is_nondominated(surface, maximise=maximise).all()
-        for x, y in surface:
-            attained = ((drawn[..., 0] <= x) & (drawn[..., 1] >= y)).any(axis=1)
-            assert attained.mean() >= percentile / 100
-
-
-def test_the_band_follows_both_surfaces():
-    # All ten replicates attain (3, 1); one also attains (2, 1.5) and (1, 1.2).
-    drawn = np.array([[[3.0, 1.0], [3.0, 1.0]]] * 9 + [[[2.0, 1.5], [1.0, 1.2]]])
-    band = outline_band(drawn, np.array([-1.0, 1.0]), (5.0, 0.0))
-    assert band.tolist() == [
-        [3.0, 0.0], [3.0, 1.0], [5.0, 1.0],
-        [5.0, 1.5], [2.0, 1.5], [2.0, 1.2], [1.0, 1.2], [1.0, 0.0],
-    ]  # fmt: skip

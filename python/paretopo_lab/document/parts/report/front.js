@@ -71,16 +71,6 @@ function regionOf({ point }, chart) {
   });
 }
 
-function drawBands(chart) {
-  if (view.space || view.up || view.along !== 1) return;
-  const inside = (value, low, high) => Math.min(Math.max(value, low), high);
-  for (const [{ band }, number] of shownGroups()) {
-    if (!band) continue;
-    const line = band.map(([x, y]) => [inside(chart.x(x), chart.left, chart.right), inside(chart.y(y), chart.top, chart.bottom)]);
-    chart.svg.append(drawing("path", { class: `band ${groupClass(number)}`, d: `${pathOf(line)}z` }));
-  }
-}
-
 function drawMark(place, chart, few) {
   const { point, group, at, x, y } = place;
   const [best, last] = [isBest(point), front.groups[group].points.length - 1];
@@ -104,7 +94,6 @@ function drawFront(width) {
     label: `${up}, against ${along}; the arrow keys go through the points`,
   });
   const places = placesIn(chart);
-  drawBands(chart);
   drawEdges(places, chart);
   for (const place of places) drawMark(place, chart, !front.course && places.length <= MOST_REGIONS);
   if (front.course) places.forEach((place) => drawEnd(place, chart));
