@@ -26,49 +26,45 @@ def make_front(analysis: Analysis) -> charts.Front:
     for front in analysis.fronts:
         named = set(_choose_named(analysis, front))
         own = [at for at in order if scores.fronts[at] == front.name]
-        points = [
-            _describe_model(analysis, at, named=at in named)._replace(step=place)
-            for place, at in enumerate(own)
-        ]
+        points = [_describe_model(analysis, at, named=at in named) for at in own]
         groups.append(charts.Group(front.name, points))
     line = "the front of these two objectives" if len(scores.objectives) > 2 else "the front"
     regions = " · ellipses: 95 % regions of the means" if len(analysis.replicates) else ""
     axes = [
-        charts.Axis.of(one, wide=wide)
+        charts.Axis(one.label, one.sense, wide)
         for one, wide in zip(scores.objectives, scores.wide, strict=True)
     ]
-    best = [point.best[0] for point in groups[0].points]
     return charts.Front(
         "Front",
         "The models and their front",
         "front.png",
-        [charts.Space("means", axes)],
+        axes,
         groups,
         f"filled: non-dominated · line: {line}{regions}",
-        selected=(0, best.index(True) if True in best else 0),
     )
 
 
 def _describe_model(analysis: Analysis, at: int, *, named: bool) -> charts.Point:
     scores = analysis.scores
-    facts = [
-        (one.name, f"{mean:.4g}" + ("" if np.isnan(error) else f" ± {error:.2g}"))
+    lines = [scores.models[at]]
+    lines += [
+        f"{one.name}: {mean:.4g}" + ("" if np.isnan(error) else f" ± {error:.2g}")
         for one, mean, error in zip(
             scores.objectives, scores.means[at], scores.errors[at], strict=True
         )
     ]
-    facts.append(("questions", str(len(scores.answered[at]))))
-    share = format_share(float(analysis.on_front[at]))
     listed = {
-        "Dominated by": _list_likely(analysis, analysis.dominance[:, at]),
-        "Dominates": _list_likely(analysis, analysis.dominance[at]),
+        "questions": str(len(scores.answered[at])),
+        "on the front, p": format_share(float(analysis.on_front[at])),
+        "dominated by": _list_likely(analysis, analysis.dominance[:, at]),
+        "dominates": _list_likely(analysis, analysis.dominance[at]),
     }
+    lines += [f"{name}: {text}" for name, text in listed.items() if text]
     return charts.Point(
         scores.models[at],
-        [scores.means[at].tolist()],
-        [bool(analysis.is_front[at])],
-        [*facts, *([("on the front, p", share)] if share else [])],
-        [f"{title} {names}" for title, names in listed.items() if names],
+        scores.means[at].tolist(),
+        bool(analysis.is_front[at]),
+        "\n".join(lines),
         covariance_of_means(scores.answered[at]),
         named=named,
     )

@@ -1,60 +1,44 @@
-"""The charts of a report: a front, for pages and pictures, and curves over steps, for pages."""
+"""The charts of a report: fronts, and curves over steps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from paretopo.records.measures import Measure, Series
+from paretopo.records.measures import Series
 
 
 class Axis(NamedTuple):
     """An objective of a front.
 
     Attributes:
-        name: Its short name.
         label: Name, unit and direction.
         sense: 1 if larger is better, -1 if smaller is.
         wide: Whether its values span a decade, which makes the axis logarithmic.
     """
 
-    name: str
     label: str
     sense: float
     wide: bool = False
-
-    @classmethod
-    def of(cls, measure: Measure, *, wide: bool = False) -> Axis:
-        """Return the axis of a measure in its own unit."""
-        return cls(measure.name, measure.label, measure.sense, wide)
-
-
-class Space(NamedTuple):
-    """A way to read the values of points, with its axes."""
-
-    name: str
-    axes: Sequence[Axis]
 
 
 class Point(NamedTuple):
     """A point of a front.
 
     Attributes:
-        name: For the pointer.
-        values: For each space a value for each axis, NaN if unknown.
-        best: For each space, whether the point is on the front of all objectives.
-        facts: Names and values, for its details.
-        notes: Sentences below them.
-        covariance: Of the values in the first space; None if unknown.
-        step: Points of different groups with near steps belong together.
+        name: For a picture that names it.
+        values: A value for each axis, NaN if unknown.
+        best: Whether it is on the front of all objectives.
+        about: Lines that a page shows for its mark.
+        covariance: Of the values; None if unknown.
+        step: Its place in a course.
         named: Whether a picture names it.
     """
 
     name: str
-    values: Sequence[Sequence[float]]
-    best: Sequence[bool]
-    facts: Sequence[tuple[str, str]] = ()
-    notes: Sequence[str] = ()
+    values: Sequence[float]
+    best: bool
+    about: str
     covariance: Any = None
     step: float = 0.0
     named: bool = False
@@ -78,22 +62,20 @@ class Front(NamedTuple):
     Attributes:
         title: Of its section in a page.
         caption: Of its picture.
-        file: The picture; "" for a front that only a page shows.
-        spaces: The first one is shown at first.
+        file: The picture.
+        axes: At least two.
         groups: At least one.
         key: Explains the marks.
         course: Whether a group is a course from a start to an end, or else a set.
-        selected: The group and the place in it of the point that a page selects at first.
     """
 
     title: str
     caption: str
     file: str
-    spaces: Sequence[Space]
+    axes: Sequence[Axis]
     groups: Sequence[Group]
     key: str
     course: bool = False
-    selected: tuple[int, int] = (0, 0)
 
 
 class Line(NamedTuple):
@@ -128,7 +110,7 @@ class Run(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Curves of runs, which are the groups of the front in the same report.
+    """Curves of runs, which have the colours of the groups of a front in the same report.
 
     Attributes:
         title: Of its section in a page.

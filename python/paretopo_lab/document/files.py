@@ -56,7 +56,7 @@ def write_files(report: Report, out: Path, stem: str, name: str = "", plain: Any
     out.mkdir(parents=True, exist_ok=True)
     (out / "front.png").unlink(missing_ok=True)  # of a report before this one
     for part in report.parts:
-        if isinstance(part, Front) and part.file:
+        if isinstance(part, Front):
             draw_front(part, out / part.file)
     write_text(out / f"{stem}.html", render_report(report, name))
     if plain is not None:

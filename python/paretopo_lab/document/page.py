@@ -1,107 +1,137 @@
 """A page in one file: no server, no network, nothing to install.
 
-The content is not trusted: models wrote parts of it. It is embedded as JSON without any `<`, the
-scripts show it only as text, and the page's content policy allows only these scripts, by their
-digests.
-
-``parts`` holds the parts of every page; each kind of page has a folder there for its own.
+The content is not trusted: models wrote parts of it. A page's policy allows only its own style, and
+its own script if it has one, by their digests.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import html
-import json
-import re
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
-from typing import Any
 
-from paretopo.records.files import to_json
 from paretopo_lab.document.charts import Curves, Front
-from paretopo_lab.document.report import Picture, Report, Styled
+from paretopo_lab.document.pictures import render_curves, render_front, render_mark
+from paretopo_lab.document.report import Heading, Items, Part, Report, Styled, Table
 
-_PARTS = Path(__file__).parent / "parts"
-_SCRIPTS = ("chart.js", "marks.js", "front.js", "curves.js", "page.js")
+_FOLDER = Path(__file__).parent
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+{body}</body>
+</html>
+"""
 
 
 def render_report(report: Report, name: str = "") -> str:
     """Render a report as HTML, with its charts first.
 
     Args:
-        report: With one front and one part of curves at most; curves need a front.
+        report: The report.
         name: Of the browser's window; "" for the report's title.
     """
-    content = {
-        "title": report.title,
-        "front": next((part for part in report.parts if isinstance(part, Front)), None),
-        "curves": next((part for part in report.parts if isinstance(part, Curves)), None),
-        "parts": [
-            {"text": part.splitlines()} if isinstance(part, str) else part
-            for part in report.parts
-            if part and not isinstance(part, Front | Curves | Picture)
-        ],
-    }
-    return render_document("report", _SCRIPTS, name or report.title, _name_fields(content))
+    parts = sorted(report.parts, key=lambda part: not isinstance(part, Front | Curves))
+    body = "\n".join(map(_render_part, parts))
+    header = f"<header><h1>{escape(report.title)}</h1></header>"
+    return render_page(
+        name or report.title, _FOLDER / "report.css", f"{header}\n<main>\n{body}\n</main>\n"
+    )
 
 
-def _name_fields(value: Any) -> Any:
-    """Return a value with objects in place of named tuples, and with the styles of cells."""
-    if isinstance(value, Styled):
-        return [value, value.style]
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, dict):
-        return {name: _name_fields(one) for name, one in value.items()}
-    return [_name_fields(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def render_document(folder: str, scripts: Sequence[str], title: str, data: Any) -> str:
+def render_page(title: str, style: Path, body: str, script: str = "") -> str:
     """Render a page as HTML.
 
     Args:
-        folder: Of the page's own parts, with its body, ``page.html``, and ``style.css``.
-        scripts: Files there, in the order in which they run, after those of every page.
-        title: The page's title.
-        data: The content, as JSON takes it; NaN becomes null.
+        title: Of the browser's window.
+        style: The file of its style, which follows that of every page.
+        body: Its content as HTML.
+        script: Runs at its end; "" for none.
     """
-    own = _PARTS / folder
-    style = _read_parts(_PARTS / "base.css", own / "style.css")
-    script = _read_parts(_PARTS / "elements.js", *(own / name for name in scripts))
-    parts = {
-        "policy": _content_policy(style, script),
-        "title": html.escape(title),
-        "style": style,
-        "data": _escape_markup(json.dumps(to_json(data), separators=(",", ":"))),
-        "script": script,
-    }
-    template = _read_parts(_PARTS / "document.html")
-    template = template.replace("{{body}}", _read_parts(own / "page.html"))
-    # One pass: inserted text is not searched for further marks.
-    return re.sub(r"\{\{(\w+)\}\}", lambda part: parts[part[1]], template)
-
-
-def _read_parts(*paths: Path) -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
-
-
-def _content_policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+    styles = "\n".join(one.read_text(encoding="utf-8") for one in (_FOLDER / "base.css", style))
+    policy = (
+        f"default-src 'none'; style-src {_digest(styles)}; script-src {_digest(script)}; "
         "base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
+    body += f"<script>{script}</script>\n" * bool(script)
+    return _PAGE.format(policy=policy, title=escape(title), style=styles, body=body)
 
 
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _escape_markup(text: str) -> str:
-    r"""Escape JSON so that no part of it is markup in an HTML page.
+def _render_part(part: Part) -> str:
+    if isinstance(part, Front):
+        figures = "".join(f"<figure>{one}</figure>" for one in render_front(part))
+        return _render_chart(part, [one.name for one in part.groups], figures)
+    if isinstance(part, Curves):
+        figures = "".join(
+            f"<figure><figcaption>{escape(one.title)}</figcaption>{drawn}</figure>"
+            for one, drawn in zip(part.curves, render_curves(part), strict=True)
+        )
+        return _render_chart(part, [one.name for one in part.runs], figures)
+    if isinstance(part, Heading):
+        return f"<h{part.level}>{escape(part.text)}</h{part.level}>"
+    if isinstance(part, Table):
+        title = f"<h2>{escape(part.title)}</h2>\n" * bool(part.title)
+        label = escape(part.title or ", ".join(part.header))
+        # A table at its natural width, inside an element that scrolls separately.
+        return (
+            f'{title}<div class="scrolled" tabindex="0" role="region" aria-label="{label}">'
+            f"{write_table(part)}</div>{_render_lines(part.note)}"
+        )
+    if isinstance(part, Items):
+        items = (f"<p><b>{escape(name)}</b>{escape(text)}</p>" for name, text in part.items)
+        return "".join(items)
+    return _render_lines(part)
 
-    >>> _escape_markup('"</script>"')
-    '"\\u003c/script\\u003e"'
-    """
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+
+def _render_chart(part: Front | Curves, names: Sequence[str], figures: str) -> str:
+    marks = (f"<li>{render_mark(at)} {escape(name)}</li>" for at, name in enumerate(names))
+    legend = f"<ul>{''.join(marks)}</ul>" if len(names) > 1 else ""
+    return (
+        f"<section>\n<h2>{escape(part.title)}</h2>\n{_render_lines(part.key)}{legend}"
+        f'<div class="figures">{figures}</div>\n</section>'
+    )
+
+
+def _render_lines(text: str) -> str:
+    return "".join(f'<p class="key">{escape(line)}</p>' for line in text.splitlines())
+
+
+def write_table(table: Table) -> str:
+    """Return a table as HTML."""
+    heads = "".join(
+        f'<th scope="col"{_class(table, at)}>{escape(text)}</th>'
+        for at, text in enumerate(table.header)
+    )
+    rows = (
+        "<tr>" + "".join(_write_cell(table, at, text) for at, text in enumerate(row)) + "</tr>"
+        for row in table.rows
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _write_cell(table: Table, at: int, text: str) -> str:
+    style = text.style if isinstance(text, Styled) else ""
+    tag = "td" if at else 'th scope="row"'
+    judged = f' <span class="verdict">{style}</span>' if style in ("better", "worse") else ""
+    return f"<{tag}{_class(table, at, style)}>{escape(text)}{judged}</{tag[:2]}>"
+
+
+def _class(table: Table, at: int, style: str = "") -> str:
+    classes = " ".join(filter(None, ["number" if at >= table.words else "", style]))
+    return f' class="{classes}"' * bool(classes)

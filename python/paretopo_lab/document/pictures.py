@@ -1,21 +1,24 @@
-"""Pictures of reports: fronts, and panels in one style for all others.
+"""Pictures of reports: fronts and curves, as PNG and as elements of pages.
 
 Groups differ by colour and marker; matplotlib is loaded when something is drawn.
 """
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import textwrap
+import urllib.parse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from xml.etree import ElementTree
 
 import numpy as np
 
 from paretopo.records.measures import Series
-from paretopo_lab.document.charts import Front, Group
+from paretopo_lab.document.charts import Curve, Curves, Front, Group, Run
 from paretopo_lab.statistics.regions import trace_ellipse, trace_front
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ _LINE = "#444444"
 _DOMINATED = "#888888"
 _MOST_PAIRED = 5  # objectives; the pairs of more would be too small to read
 _MOST_ELLIPSES = 40  # points; of more, only the named ones have one
+_MOST_MARKED = 60  # evaluations; the marks of more would hide a curve
 _NAME_SIZE = 9  # points of type
 _STYLE: dict[Any, Any] = {
     "axes.grid": True,
@@ -70,6 +74,43 @@ def save_figure(figure: Figure, path: Path, *, dpi: int) -> None:
         image.convert("RGB").quantize(
             128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         ).save(path, optimize=True)
+
+
+def render_svg(figure: Figure, label: str) -> str:
+    """Return a figure as an element of a page.
+
+    A mark with a URL gets it as its title instead, unquoted. Styles become attributes, because the
+    policy of a page refuses other ones; texts have the page's font.
+
+    Args:
+        figure: The figure.
+        label: Its description.
+    """
+    import matplotlib
+
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "paretopo"}):
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    root = ElementTree.fromstring(file.getvalue())
+    for one in [*root.iter()]:
+        one.tag = one.tag.rpartition("}")[2]
+        for child in [*one]:
+            if child.tag.endswith(("metadata", "style")):
+                one.remove(child)
+        given = {name.rpartition("}")[2]: value for name, value in one.attrib.items()}
+        style = given.pop("style", "")
+        given |= dict(part.split(": ", 1) for part in style.split("; ") if part)
+        given.pop("font-family", "")
+        if one.tag == "g":
+            given.pop("id", "")  # the same in every picture of a page
+        if one.tag == "a":
+            one.tag, title = "g", ElementTree.Element("title")
+            title.text = urllib.parse.unquote(given["href"])
+            one.insert(0, title)
+            given = {}
+        one.attrib = given
+    root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": label}
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def scale_by_powers(axes: Axes, axis: str) -> None:
@@ -131,15 +172,14 @@ def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
 
 
 class _Pair(NamedTuple):
-    """Two axes of a space, which have a panel."""
+    """Two axes, which have a panel."""
 
-    space: int
     up: int
     along: int
 
 
 def draw_front(front: Front, path: Path) -> None:
-    """Draw a front: two objectives in each space, or each pair of more, the first one upwards.
+    """Draw each pair of objectives of a front, the first one upwards.
 
     More than five objectives are each drawn against the first only.
 
@@ -147,94 +187,147 @@ def draw_front(front: Front, path: Path) -> None:
         front: With two objectives or more.
         path: The PNG to write.
     """
-    axes = front.spaces[0].axes
-    pairs = [_Pair(0, *pair) for pair in itertools.combinations(range(len(axes)), 2)]
-    if len(axes) == 2:
-        pairs = [_Pair(space, 0, 1) for space in range(len(front.spaces))]
-    elif len(axes) > _MOST_PAIRED:
+    pairs = _list_pairs(front)
+    if len(front.axes) > _MOST_PAIRED:
         pairs = [pair for pair in pairs if pair.up == 0]
     columns = math.ceil(math.sqrt(len(pairs))) if len(pairs) > 3 else len(pairs)
     rows = math.ceil(len(pairs) / columns)
-    width, height = {1: (8.0, 5.1), 2: (5.5, 4.7)}.get(len(pairs), (4.2, 3.6))
+    width, height = (8.0, 5.1) if len(pairs) == 1 else (4.2, 3.6)
     figure, panels = make_panels(rows, columns, (width * columns, height * rows + 0.5))
     for spare in panels[len(pairs) :]:
         spare.remove()
     for panel, pair in zip(panels, pairs, strict=False):
-        dots = _draw_pair(panel, front, pair)
-        panel.set_title(
-            front.spaces[pair.space].name if len(axes) == len(front.spaces) == 2 else ""
-        )
-    if front.course and len(front.groups) == 1:
-        figure.colorbar(dots, ax=panels[len(pairs) - 1], label="training step")
-    _explain_marks(panels[0], front)
-    if panels[0].get_legend_handles_labels()[0]:
-        add_legend(figure, panels[0])
+        _draw_pair(panel, front, pair)
+    _add_bar(panels[len(pairs) - 1], front)
+    wide = round(11 * figure.get_figwidth())  # characters
+    figure.suptitle("\n".join(textwrap.wrap(front.key, wide)), fontsize=10)
+    if len(front.groups) > 1:
+        _add_legend(figure, front)
     save_figure(figure, path, dpi=150)
 
 
-def _draw_pair(panel: Axes, front: Front, pair: _Pair) -> Any:
-    space, up, along = pair
-    axes = front.spaces[space].axes
-    for axis, name in ((axes[along], "x"), (axes[up], "y")):
+def render_front(front: Front) -> list[str]:
+    """Return a picture of each pair of objectives, for a page."""
+    pairs, pictures = _list_pairs(front), []
+    for pair in pairs:
+        figure, [panel] = make_panels(1, 1, (4.8, 3.6))
+        _draw_pair(panel, front, pair)
+        if pair == pairs[-1]:
+            _add_bar(panel, front)
+        up, along = (front.axes[at].label for at in pair)
+        pictures.append(render_svg(figure, f"{up}, against {along}"))
+    return pictures
+
+
+def render_mark(number: int) -> str:
+    """Return the mark of a group, by its number, for the legend of a page."""
+    figure, [panel] = make_panels(1, 1, (0.2, 0.2))
+    panel.set_axis_off()
+    colour, marker = _look(number)
+    panel.plot([0], [0], color=colour, marker=marker, clip_on=False)
+    return render_svg(figure, "")
+
+
+def _list_pairs(front: Front) -> list[_Pair]:
+    return [_Pair(*pair) for pair in itertools.combinations(range(len(front.axes)), 2)]
+
+
+def _look(number: int) -> tuple[str, str]:
+    """Return the colour and the marker of a group."""
+    return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+
+
+def _draw_pair(panel: Axes, front: Front, pair: _Pair) -> None:
+    along, up = front.axes[pair.along], front.axes[pair.up]
+    for axis, name in ((along, "x"), (up, "y")):
         if axis.wide:
             scale_by_powers(panel, name)
     limits = _find_limits(front, pair)
     panel.set(xlim=limits[:, 0], ylim=limits[:, 1])
-    panel.set_xlabel(_escape(axes[along].label))
-    panel.set_ylabel(_escape(axes[up].label))
-    if len(front.spaces[0].axes) > 2 and not axes[along].wide:
+    panel.set_xlabel(_escape(along.label))
+    panel.set_ylabel(_escape(up.label))
+    if len(front.axes) > 2 and not along.wide:
         panel.locator_params(axis="x", nbins=4)  # thousandths of a dollar are wide
-    dots = None
-    for number, group in enumerate(front.groups):
-        dots = _draw_group(panel, front, group, number, pair, limits)
+    for number in range(len(front.groups)):
+        _draw_group(panel, front, number, pair, limits)
     every = _read_values(front.groups, pair)
     points = [point for group in front.groups for point in group.points]
     names = {at: _escape(point.name) for at, point in enumerate(points) if point.named}
     if names:
         name_points(panel, every, names)
-    return dots
 
 
-def _draw_group(
-    panel: Axes, front: Front, group: Group, number: int, pair: _Pair, limits: Series
-) -> Any:
-    """Draw the points of a group, with their edge; return the marks."""
-    axes = front.spaces[pair.space].axes
-    senses = axes[pair.along].sense, axes[pair.up].sense
+def _draw_group(panel: Axes, front: Front, number: int, pair: _Pair, limits: Series) -> None:
+    """Draw the points of a group, with their edge."""
+    group, alone = front.groups[number], len(front.groups) == 1
+    senses = front.axes[pair.along].sense, front.axes[pair.up].sense
     values = _read_values([group], pair)
-    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-    alone = len(front.groups) == 1
+    colour, marker = _look(number)
     line = _LINE if front.course and alone else colour
     worst = np.where(np.array(senses) > 0, limits[0], limits[1])
     along, up = np.concatenate([values, [worst]]).T
     edge = trace_front(along, up, senses)
     panel.plot(*edge, color=line, linewidth=1.4, alpha=0.8, zorder=2)
     if front.course:
-        steps = [point.step for point in group.points]
-        shade: Any = {"c": steps, "cmap": "viridis"} if alone else {"color": colour}
-        style: Any = {"s": 22, "alpha": 0.75, "linewidths": 0, "zorder": 3} | shade
-        dots = panel.scatter(*values.T, marker=marker, **style)
+        shades = list(_shades(front).to_rgba(_steps(group))) if alone else [colour] * len(values)
         start: Any = {"marker": "s", "s": 110, "facecolors": "none", "edgecolors": line}
         end: Any = {"marker": "*", "s": 260, "color": line, "edgecolors": "white"}
         panel.scatter(*values[0], zorder=4, **start)
-        panel.scatter(*values[-1], zorder=5, **end)
-        return dots
+        _add_titles(panel.scatter(*values[-1], zorder=5, **end), [group.points[-1].about])
+    else:
+        shades = [colour if point.best or not alone else _DOMINATED for point in group.points]
+        _draw_ellipses(panel, front, group, pair, shades)
+    inside = [
+        shade if point.best else "white" for shade, point in zip(shades, group.points, strict=True)
+    ]
+    look: Any = {"marker": marker, "s": 22 if front.course else 38, "zorder": 3}
+    dots = panel.scatter(*values.T, facecolors=inside, edgecolors=shades, **look)
+    _add_titles(dots, [point.about for point in group.points])
+
+
+def _draw_ellipses(
+    panel: Axes, front: Front, group: Group, pair: _Pair, shades: Sequence[str]
+) -> None:
+    """Draw the 95 % regions of the means."""
     few = sum(len(one.points) for one in front.groups) <= _MOST_ELLIPSES
-    for point, mean in zip(group.points, values, strict=True):
-        shade = colour if point.best[pair.space] or not alone else _DOMINATED
+    for point, shade in zip(group.points, shades, strict=True):
         if point.covariance is not None and (few or point.named):
-            both = np.ix_([pair.along, pair.up], [pair.along, pair.up])
-            region = mean + trace_ellipse(np.asarray(point.covariance)[both])
+            own = [pair.along, pair.up]
+            edge = trace_ellipse(np.asarray(point.covariance)[np.ix_(own, own)])
+            region = np.asarray(point.values)[own] + edge
             panel.fill(*region.T, facecolor=shade, alpha=0.13, edgecolor=shade, linewidth=0.8)
-        inside = shade if point.best[pair.space] else "white"
-        look: Any = {"marker": marker, "s": 38, "zorder": 3, "edgecolors": shade}
-        panel.scatter(*mean[:, None], facecolors=inside, **look)
-    return None
+
+
+def _add_titles(marks: Any, titles: Sequence[str]) -> None:
+    marks.set_urls([urllib.parse.quote(title) for title in titles])
+
+
+def _steps(group: Group) -> Series:
+    return np.array([point.step for point in group.points], float)
+
+
+def _shades(front: Front) -> Any:
+    """Return the colours of the steps of the only course."""
+    import matplotlib
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    steps = _steps(front.groups[0])
+    few = matplotlib.colormaps["viridis"].resampled(32)  # the bar of more would be a bitmap
+    return ScalarMappable(Normalize(steps.min(), steps.max()), few)
+
+
+def _add_bar(panel: Axes, front: Front) -> None:
+    """Explain the colours of the steps of the only course."""
+    if front.course and len(front.groups) == 1:
+        figure = cast("Figure", panel.get_figure(root=True))
+        bar: Any = figure.colorbar(_shades(front), ax=panel, label="training step")
+        bar.solids.set_edgecolor("face")  # no gaps between the colours
 
 
 def _read_values(groups: Sequence[Group], pair: _Pair) -> Series:
     """Return (points, 2), along and up."""
-    values = [point.values[pair.space] for group in groups for point in group.points]
+    values = [point.values for group in groups for point in group.points]
     return np.array(values, float)[:, [pair.along, pair.up]]
 
 
@@ -243,16 +336,14 @@ def _find_limits(front: Front, pair: _Pair) -> Series:
     means = _read_values(front.groups, pair)
     places = [pair.along, pair.up]
     every = [point.covariance for group in front.groups for point in group.points]
-    known_in = pair.space == 0  # covariances are of the first space
-    spreads = [np.diag(one)[places] if known_in and one is not None else [0, 0] for one in every]
+    spreads = [[0, 0] if one is None else np.diag(one)[places] for one in every]
     errors = np.sqrt(np.nan_to_num(np.array(spreads, float)))
     known = np.isfinite(means).all(axis=1)
     if not known.any():
         return np.array([[0.0, 0.0], [1.0, 1.0]])
     means, errors = means[known], errors[known]
     limits = np.stack([(means - 2.5 * errors).min(axis=0), (means + 2.5 * errors).max(axis=0)])
-    axes = front.spaces[pair.space].axes
-    wide = np.array([axes[pair.along].wide, axes[pair.up].wide])
+    wide = np.array([front.axes[at].wide for at in places])
     limits[0, wide] = np.maximum(limits[0, wide], means[:, wide].min(axis=0, initial=np.inf) / 2)
     limits[:, wide] = np.log10(limits[:, wide])
     low, high = limits
@@ -262,34 +353,60 @@ def _find_limits(front: Front, pair: _Pair) -> Series:
     return limits
 
 
-def _explain_marks(axes: Axes, front: Front) -> None:
-    """Name the groups, and the start and the end of a course, for the legend."""
-    if len(front.groups) > 1:
-        for number, group in enumerate(front.groups):
-            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-            # matplotlib hides names that begin with _
-            label = f" {_escape(group.name)}"
-            axes.plot([], [], linestyle="none", color=colour, marker=marker, label=label)
-    if front.course:
-        style: dict[str, Any] = {"linestyle": "none", "color": _LINE}
-        axes.plot([], [], marker="s", markersize=9, fillstyle="none", label="start", **style)
-        axes.plot([], [], marker="*", markersize=13, label="end", **style)
-        axes.plot([], [], color=_LINE, linewidth=1.4, label="Pareto front of these two")
-    else:
-        figure = cast("Figure", axes.get_figure(root=True))
-        wide = round(11 * figure.get_figwidth())  # characters
-        figure.suptitle("\n".join(textwrap.wrap(front.key, wide)), fontsize=10)
+def _add_legend(figure: Figure, front: Front) -> None:
+    """Name the groups below all panels."""
+    from matplotlib.lines import Line2D
+
+    labels = [f" {_escape(group.name)}" for group in front.groups]  # _ would hide one
+    marks = [
+        Line2D([], [], linestyle="none", color=colour, marker=marker)
+        for colour, marker in map(_look, range(len(labels)))
+    ]
+    columns = 4 if max(map(len, labels)) < 35 else 2
+    figure.legend(
+        marks, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False
+    )
 
 
 def _escape(text: str) -> str:
-    """Return a text in one line, in which matplotlib finds no formula."""
-    return " ".join(text.split()).replace("$", r"\$")
+    """Return a text in one line, in which matplotlib finds no formula, and XML no control."""
+    printable = "".join(one for one in " ".join(text.split()) if one.isprintable())
+    return printable.replace("$", r"\$")
 
 
-def add_legend(figure: Figure, axes: Axes) -> None:
-    """Explain the marks of the first panel below all panels."""
-    handles, labels = axes.get_legend_handles_labels()
-    columns = 4 if max(map(len, labels)) < 35 else 2
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False
-    )
+# ---- curves ----------------------------------------------------------------------------------
+
+
+def render_curves(curves: Curves) -> list[str]:
+    """Return a picture of each curve, for a page."""
+    return [_render_curve(curves.runs, curve) for curve in curves.curves]
+
+
+def _render_curve(runs: Sequence[Run], curve: Curve) -> str:
+    figure, [panel] = make_panels(1, 1, (4.8, 2.1))
+    for number, (run, line) in enumerate(zip(runs, curve.lines, strict=True)):
+        colour, marker = _look(number)
+        if run.boundary is not None:
+            panel.axvline(run.boundary, color=_DOMINATED, linestyle="--", linewidth=0.8)
+        if line is None:
+            continue
+        if line.bound is not None:
+            panel.axhline(line.bound, color=colour, linestyle=":", linewidth=1.4)
+        if line.trained is not None:
+            strength: Any = {"linewidth": 1.6} if curve.strong else {"linewidth": 0.8, "alpha": 0.5}
+            panel.plot(run.steps, line.trained, color=colour, **strength)
+        if line.evaluated is not None:
+            panel.plot(run.evaluated, line.evaluated, color=colour, linewidth=1.6)
+        if line.evaluated is not None and len(run.evaluated) <= _MOST_MARKED:
+            dots = panel.scatter(run.evaluated, line.evaluated, s=14, color=colour, marker=marker)
+            _add_titles(
+                dots,
+                [
+                    f"{run.name}: step {step:g}, {value:.4g}"
+                    for step, value in zip(run.evaluated, line.evaluated, strict=True)
+                ],
+            )
+    panel.set_xlabel("training step")
+    if panel.dataLim.y0 >= 0:
+        panel.set_ylim(bottom=max(0.0, panel.get_ylim()[0]))
+    return render_svg(figure, f"{curve.title}, over the training steps")

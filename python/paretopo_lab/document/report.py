@@ -61,15 +61,8 @@ class Items(NamedTuple):
     items: Sequence[tuple[str, str]]
 
 
-class Picture(NamedTuple):
-    """A picture in the folder of the report."""
-
-    title: str
-    file: str
-
-
 # A text has sentences on its lines.
-Part = str | Heading | Items | Table | Picture | Front | Curves
+Part = str | Heading | Items | Table | Front | Curves
 
 
 class Report(NamedTuple):
@@ -98,10 +91,8 @@ class Report(NamedTuple):
         for part in self.parts:
             if isinstance(part, Heading):
                 blocks.append(f"{'#' * part.level} {escape_markdown(part.text)}")
-            elif isinstance(part, Picture):
-                blocks.append(f"![{part.title}]({part.file})")
             elif isinstance(part, Front):
-                blocks += [f"![{part.caption}]({part.file})"] * bool(part.file)
+                blocks.append(f"![{part.caption}]({part.file})")
             elif isinstance(part, Table):
                 blocks += [f"## {escape_markdown(part.title)}"] * bool(part.title)
                 blocks.append("\n".join(write_table(part, aligned=aligned, width=width)))

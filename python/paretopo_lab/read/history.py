@@ -104,16 +104,11 @@ class History:
     @property
     def volume(self) -> str:
         """Return the description of its hypervolume; equal texts have comparable volumes."""
-        reference = self.evaluations[-1].get("reference", {})
-        corner = ", ".join(f"{name} {one:.4g}" for name, one in reference.items())
-        return self.outcome + (f", above the reference {corner}" if corner else "")
-
-    @property
-    def outcome(self) -> str:
-        """Return the description of a point of its archive."""
-        config = self.run.config
+        config, reference = self.run.config, self.evaluations[-1].get("reference", {})
         gated = f"after the gate {config.objectives[0].name!r}" if config.gates_outcomes else ""
-        return f"mean rewards {gated or 'without a gate'}"
+        corner = ", ".join(f"{name} {one:.4g}" for name, one in reference.items())
+        above = f", above the reference {corner}" if corner else ""
+        return f"mean rewards {gated or 'without a gate'}{above}"
 
     def other_measures(self) -> tuple[Measure, ...]:
         """Return the other measures of evaluations: the share solved, and the response length.

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from paretopo.config import ConfigError
-from paretopo_lab.document.report import Heading, Marked, Part, Picture, Report, Table
+from paretopo_lab.document.report import Heading, Marked, Part, Report, Table
 from paretopo_lab.statistics.intervals import t_interval
 from paretopo_lab.study.analysis import SIGNIFICANT, Comparison, Floats, Results
 from paretopo_lab.study.plan import Plan
@@ -90,7 +90,7 @@ def describe(results: Results, further: Section | None = None) -> Report:
         further: See `write_report`.
     """
     parts: list[Part] = [_origin(results), *_losses(results)]
-    parts += [Picture(_OVERVIEW, _OVERVIEW)] * (len(results.tasks) > 1)
+    parts += [f"![{_OVERVIEW}]({_OVERVIEW})"] * (len(results.tasks) > 1)
     study = results.plan.study
     if study.preferences is not None:
         trained = ", or of the cheapest way," if any(map(results.is_trained, results.tasks)) else ""

@@ -14,7 +14,7 @@ from paretopo.records.measures import (
     read_limit,
     read_prices,
 )
-from paretopo_lab.document.charts import Axis, Curve, Curves, Front, Group, Line, Point, Run, Space
+from paretopo_lab.document.charts import Axis, Curve, Curves, Front, Group, Line, Point, Run
 from paretopo_lab.read.history import History, describe_moment, find_front, merge_objectives
 from paretopo_lab.training.summary import describe_volumes
 
@@ -22,12 +22,11 @@ _KEY = "□ start · ★ end · filled: on the front of all objectives · line: 
 _CURVES = "strong: held-out evaluations · faint: rollouts of the step · dashed: stage 2 begins"
 
 
-def make_front(histories: Mapping[str, History], file: str = "") -> Front:
-    """Return the evaluations of runs as a front: in their own units, and as rewards.
+def make_front(histories: Mapping[str, History]) -> Front:
+    """Return the evaluations of runs as a front.
 
     Args:
-        histories: At least one, by the label they get in the legend.
-        file: Of the picture; "" without one.
+        histories: At least one, with two objectives or more, by the label they get in the legend.
 
     Raises:
         ValueError: The runs disagree on which way of an objective is better.
@@ -36,53 +35,34 @@ def make_front(histories: Mapping[str, History], file: str = "") -> Front:
     others = dict.fromkeys(
         one for history in histories.values() for one in history.other_measures()
     )
-    rewards = [Axis(one.name, f"{one.name} as a reward, more is better", 1.0) for one in objectives]
-    outcomes = dict.fromkeys(history.outcome for history in histories.values())
     groups = [
-        Group(label, _list_points(history, objectives, [*objectives, *others]))
+        Group(label, _list_points(label, history, objectives, [*objectives, *others]))
         for label, history in histories.items()
     ]
-    return Front(
-        "Held-out evaluations",
-        "Front over the evaluations",
-        file,
-        (
-            Space("in their own units", [Axis.of(one) for one in objectives]),
-            Space(f"as {' or '.join(outcomes)}", rewards),
-        ),
-        groups,
-        _KEY if len(objectives) > 1 else "",
-        course=True,
-        selected=(0, len(groups[0].points) - 1),
-    )
+    axes = [Axis(one.label, one.sense) for one in objectives]
+    caption = "Front over the evaluations"
+    return Front("Held-out evaluations", caption, "front.png", axes, groups, _KEY, course=True)
 
 
 def _list_points(
-    history: History, objectives: Sequence[Measure], measures: Sequence[Measure]
+    label: str, history: History, objectives: Sequence[Measure], measures: Sequence[Measure]
 ) -> list[Point]:
-    measured, rewards = history.measured(measures), history.rewards(objectives)
+    measured = history.measured(measures)
     # A run can have fewer objectives than all runs together.
     named = {one.key for one in history.objectives}
     own = [at for at, one in enumerate(objectives) if one.key in named]
-    senses = [objectives[at].sense for at in own]
-    best = find_front(measured[:, own], senses), find_front(rewards[:, own], [1.0] * len(own))
+    best = find_front(measured[:, own], [objectives[at].sense for at in own])
     points = []
     for at, row in enumerate(history.evaluations):
         volume = row.get("hypervolume")
-        moment = [] if history.is_evaluation else [describe_moment(row)]
-        points.append(
-            Point(
-                f"step {row['step']}" + ("" if volume is None else f", hypervolume {volume:.4g}"),
-                (measured[at, : len(objectives)].tolist(), rewards[at].tolist()),
-                [bool(found[at]) for found in best],
-                [
-                    (one.title, one.format(value) or "unknown")
-                    for one, value in zip(measures, measured[at].tolist(), strict=True)
-                ],
-                moment,
-                step=row["step"],
-            )
-        )
+        moment = f"step {row['step']}" if history.is_evaluation else describe_moment(row)
+        lines = [f"{label}: {moment}" + ("" if volume is None else f", hypervolume {volume:.4g}")]
+        lines += [
+            f"{one.title}: {one.format(value) or 'unknown'}"
+            for one, value in zip(measures, measured[at].tolist(), strict=True)
+        ]
+        values, about = measured[at, : len(objectives)].tolist(), "\n".join(lines)
+        points.append(Point("", values, bool(best[at]), about, step=row["step"]))
     return points
 
 

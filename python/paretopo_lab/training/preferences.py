@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from paretopo.records.files import Row
 from paretopo.records.measures import Measure, Series
 from paretopo.records.sweeps import agreement, count_distinct, expected_utility
-from paretopo_lab.document.charts import Axis, Front, Group, Point, Space
-from paretopo_lab.document.pictures import draw_front
+from paretopo_lab.document.charts import Axis, Front, Group, Point
 from paretopo_lab.document.report import Part, Table
 from paretopo_lab.read.history import History, find_front
 
@@ -58,36 +56,42 @@ def tabulate_preferences(history: History) -> list[Part]:
     return [Table(heads, cells), "\n".join(notes)]
 
 
-def draw_preferences(histories: Mapping[str, History], path: Path) -> None:
-    """Draw the last sweep of each run as a front, with the weights next to its points.
+def make_front(histories: Mapping[str, History]) -> Front:
+    """Return the last sweep of each run as a front, with the weights next to its points.
 
     Args:
         histories: By the label they get in the legend; those with fixed weights are one point.
-        path: The PNG to write.
     """
     measures = next(one for one in histories.values() if one.sweeps).objectives
     groups = []
     for label, history in histories.items():
         rows = history.sweeps[-1] if history.sweeps else history.evaluations[-1:]
-        values, named = (
-            _read_measures(rows, measures),
-            bool(history.sweeps) and len(rows) <= _MOST_NAMED,
-        )
+        values = _read_measures(rows, measures)
+        named = bool(history.sweeps) and len(rows) <= _MOST_NAMED
         front = find_front(values, [one.sense for one in measures])
         points = [
-            Point(_format_preference(row), [own], [best], named=named)
+            _describe_point(label, row, measures, own, best)._replace(named=named)
             for row, own, best in zip(rows, values.tolist(), front.tolist(), strict=True)
         ]
         groups.append(Group(label, points))
-    axes = [Axis.of(one) for one in measures]
+    axes = [Axis(one.label, one.sense) for one in measures]
     key = f"weights of {' : '.join(one.name for one in measures)} · filled: non-dominated"
-    draw_front(Front("", "", path.name, [Space("", axes)], groups, key), path)
+    title = "Results under each preference"
+    return Front(title, title, "preferences.png", axes, groups, key)
+
+
+def _describe_point(
+    label: str, row: Row, measures: Sequence[Measure], values: list[float], best: bool
+) -> Point:
+    name = " : ".join(f"{number:g}" for number in row.get("weights", ()))
+    texts = map(Measure.format, measures, values)
+    lines = [
+        ": ".join(filter(None, [label, name])),
+        *(f"{one.title}: {text}" for one, text in zip(measures, texts, strict=True)),
+    ]
+    return Point(name, values, best, "\n".join(lines))
 
 
 def _read_measures(rows: Sequence[Row], measures: Sequence[Measure]) -> Series:
     """Return the measures in their units, with shape (rows, measures)."""
     return np.array([measure.read(rows) for measure in measures]).T
-
-
-def _format_preference(row: Row) -> str:
-    return " : ".join(f"{number:g}" for number in row.get("weights", ()))

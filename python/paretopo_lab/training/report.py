@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING
 
 from paretopo.records.folder import RunFolder
 from paretopo_lab.document.files import label_folders, write_files
-from paretopo_lab.document.report import (
-    Heading,
-    Part,
-    Picture,
-    Report,
-    Styled,
-    Table,
-    is_strong,
-)
+from paretopo_lab.document.page import write_table
+from paretopo_lab.document.report import Heading, Part, Report, Styled, Table
 from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_histories
 from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
-from paretopo_lab.training.charts import make_curves, make_front
-from paretopo_lab.training.preferences import draw_preferences, tabulate_preferences
+from paretopo_lab.training import charts, preferences
 from paretopo_lab.training.summary import describe_volumes, summarise_runs
 
 if TYPE_CHECKING:
@@ -34,30 +26,25 @@ else:
 class ReportPath(_AnyPath):
     """The path of a report, which a notebook shows as a table and the picture of the front."""
 
-    rows: tuple[tuple[str, ...], ...] = ()  # of the table; the first has the titles
+    table: Table
 
     def list_rows(self) -> list[str]:
         """Return the table as aligned lines for a terminal."""
-        widths = [max(map(len, column)) for column in zip(*self.rows, strict=True)]
+        rows = (self.table.header, *self.table.rows)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in self.rows
+            for row in rows
         ]
 
     def _repr_html_(self) -> str:
-        lines = []
-        for number, row in enumerate(self.rows):
-            tag = "td" if number else "th"
-            texts = [f"<b>{html.escape(one)}</b>" if is_strong(one) else html.escape(one)
-                     for one in row]  # fmt: skip
-            lines.append("<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in texts) + "</tr>")
         picture = self.with_name("front.png")
         image = ""
         if picture.is_file():
             data = base64.b64encode(picture.read_bytes()).decode()
             image = f'<img alt="Front over the evaluations" src="data:image/png;base64,{data}">'
         page = html.escape(str(self.with_suffix(".html")))
-        return f"<table>{''.join(lines)}</table>{image}<p>The whole report: <code>{page}</code></p>"
+        return f"{write_table(self.table)}{image}<p>The whole report: <code>{page}</code></p>"
 
 
 def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:
@@ -88,11 +75,8 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     report = describe(histories)
     if out is None:
         out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
-    if any(history.sweeps for history in histories.values()):
-        draw_preferences(histories, out / "preferences.png")
     path = ReportPath(write_files(report, out, "report", f"{', '.join(histories)} · report"))
-    table = next(part for part in report.parts if isinstance(part, Table))
-    path.rows = tuple(map(tuple, (table.header, *table.rows)))
+    path.table = next(part for part in report.parts if isinstance(part, Table))
     return path
 
 
@@ -116,14 +100,14 @@ def describe(histories: Mapping[str, History]) -> Report:
             parts.append(Table(COLUMNS, rows, 3, "Question by question", EXPLAINED))
     for label, history in histories.items():
         parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
-        parts += tabulate_preferences(history)
+        parts += preferences.tabulate_preferences(history)
     parts.append(describe_volumes(histories))
     if any(history.sweeps for history in histories.values()):
-        parts.append(Picture("Results under each preference", "preferences.png"))
-    drawn = len(merge_objectives(histories.values())) > 1 and (not evaluated or several)
-    parts.append(make_front(histories, "front.png" if drawn else ""))
+        parts.append(preferences.make_front(histories))
+    if len(merge_objectives(histories.values())) > 1 and (not evaluated or several):
+        parts.append(charts.make_front(histories))
     if not evaluated:
-        parts.append(make_curves(histories))
+        parts.append(charts.make_curves(histories))
     return Report(f"{'Evaluation' if evaluated else 'Training'} report", parts, "report.html")
 
 

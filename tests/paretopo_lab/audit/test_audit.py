@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import made_data
-from support.pages import read_data
+from support.pages import read
 from support.vectors import list_cases
 
 import paretopo_core as pp
@@ -438,9 +438,8 @@ def test_the_command_prints_and_writes_its_report(tmp_path, capsys):
     plain = json.loads(capsys.readouterr().out)
     assert plain["estimator"]["name"] == "grpo"
     assert plain["faults"][0]["group"] == "q5"
-    page = read_data((tmp_path / "report" / "audit.html").read_text(encoding="utf-8"))
-    [items] = [part["items"] for part in page["parts"] if "items" in part]
-    assert [name for name, _ in items] == [one["name"] for one in plain["faults"]]
+    page = read((tmp_path / "report" / "audit.html").read_text(encoding="utf-8"))
+    assert [name for _, name in page.of("b")] == [one["name"] for one in plain["faults"]]
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path, capsys):

@@ -53,7 +53,8 @@ def test_each_preference_is_a_row_of_table_page_and_picture(tmp_path, count, lev
     text = write_report([run]).read_text(encoding="utf-8")
     assert f"| {grid[0]} |" in text
     page = (run.report / "report.html").read_text(encoding="utf-8")
-    assert json.dumps(notes.splitlines()[0]) in page
+    assert f">{notes.splitlines()[0]}</p>" in page
+    assert "<h2>Results under each preference</h2>" in page
     height, width, _ = imread(run.report / "preferences.png").shape
     assert min(height, width) > 500
 

@@ -77,13 +77,13 @@ def test_a_notebook_shows_table_and_front(tmp_path):
     run = tell(tmp_path)
     written = write_report([run])
     shown = written._repr_html_()
-    assert "<th>after warm-up (step 0)</th><th>end (step 6)</th>" in shown
-    assert "<tr><td>correct</td><td>more</td><td>%</td><td>50.0</td><td>90.0</td>" in shown
-    assert shown.count("<tr>") == len(written.rows) == len(written.list_rows())
+    number = '<td class="number">'
+    assert f"<td>more</td><td>%</td>{number}50.0</td>{number}90.0</td>" in shown
+    assert shown.count("<tr>") == 1 + len(written.table.rows) == len(written.list_rows())
     front = re.search(r"data:image/png;base64,([^\"]+)", shown)[1]
     assert base64.b64decode(front) == (run.report / "front.png").read_bytes()
     several = write_report([run, tell(tmp_path, seed=1)])._repr_html_()
-    assert "<td><b>recommended</b></td><td>2</td>" in several
+    assert '<th scope="row" class="strong">recommended</th><td class="number">2</td>' in several
 
 
 def test_report_needs_only_the_records(tmp_path):
@@ -362,9 +362,8 @@ def test_a_correct_of_another_range_is_no_percentage(tmp_path):
     assert "| correct | more |  | 7.5 |\n" in report(run)
     # Runs that are compared share a unit.
     path = write_report([run, tell(tmp_path, seed=1)])
-    header, _, percent = path.rows
-    assert header[2] == "correct, more is better"
-    assert percent[2].startswith("0.5 → 0.9 ")
+    assert path.table.header[2] == "correct, more is better"
+    assert path.table.rows[1][2].startswith("0.5 → 0.9 ")
 
 
 def test_runs_with_different_objectives_share_plots(tmp_path):

@@ -1,5 +1,22 @@
 "use strict";
 
+// An element with attributes and children. Text is always set as text, never as markup.
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+function number(value, digits = 3) {
+  if (value === null) return "none";
+  return String(Number(value.toPrecision(digits)));
+}
+
 // The text as nodes, with matches of the search marked.
 function marked(text, sought) {
   if (!sought) return [text];
