@@ -30,7 +30,7 @@ An objective names a column, with dots for nested objects; len(COLUMN) is the le
 list, and NAME=COLUMN gives it a name. docs/compare.md explains the results.
 
 These logs need no --by and no --question: samples_*.jsonl of lm-eval, .eval, .json of inspect-ai,
-traces.jsonl of verifiers, trajectories.jsonl of paretopo,
+traces.jsonl of verifiers, questions.json and trajectories.jsonl of paretopo,
 summary.json of vllm bench sweep. In TensorBoard's event files, the last value of each scalar
 counts. Without --objective, the command lists the columns of the files.
 """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from paretopo_lab.document.charts import Curves, Front
 from paretopo_lab.document.pictures import render_curves, render_front, render_mark
-from paretopo_lab.document.report import Heading, Items, Part, Report, Styled, Table
+from paretopo_lab.document.report import Heading, Items, Judged, Part, Report, Table
 
 _FOLDER = Path(__file__).parent
 _PAGE = """\
@@ -43,7 +43,7 @@ def render_report(report: Report, name: str = "") -> str:
         name: Of the browser's window; "" for the report's title.
     """
     parts = sorted(report.parts, key=lambda part: not isinstance(part, Front | Curves))
-    body = "\n".join(map(_render_part, parts))
+    body = "\n".join(map(render_part, parts))
     header = f"<header><h1>{escape(report.title)}</h1></header>"
     return render_page(
         name or report.title, _FOLDER / "report.css", f"{header}\n<main>\n{body}\n</main>\n"
@@ -73,7 +73,8 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _render_part(part: Part) -> str:
+def render_part(part: Part) -> str:
+    """Render a part of a report as HTML."""
     if isinstance(part, Front):
         figures = "".join(f"<figure>{one}</figure>" for one in render_front(part))
         return _render_chart(part, [one.name for one in part.groups], figures)
@@ -91,7 +92,7 @@ def _render_part(part: Part) -> str:
         # A table at its natural width, inside an element that scrolls separately.
         return (
             f'{title}<div class="scrolled" tabindex="0" role="region" aria-label="{label}">'
-            f"{write_table(part)}</div>{_render_lines(part.note)}"
+            f"{_write_table(part)}</div>{_render_lines(part.note)}"
         )
     if isinstance(part, Items):
         items = (f"<p><b>{escape(name)}</b>{escape(text)}</p>" for name, text in part.items)
@@ -112,8 +113,7 @@ def _render_lines(text: str) -> str:
     return "".join(f'<p class="key">{escape(line)}</p>' for line in text.splitlines())
 
 
-def write_table(table: Table) -> str:
-    """Return a table as HTML."""
+def _write_table(table: Table) -> str:
     heads = "".join(
         f'<th scope="col"{_class(table, at)}>{escape(text)}</th>'
         for at, text in enumerate(table.header)
@@ -126,12 +126,12 @@ def write_table(table: Table) -> str:
 
 
 def _write_cell(table: Table, at: int, text: str) -> str:
-    style = text.style if isinstance(text, Styled) else ""
+    verdict = text.verdict if isinstance(text, Judged) else ""
     tag = "td" if at else 'th scope="row"'
-    judged = f' <span class="verdict">{style}</span>' if style in ("better", "worse") else ""
-    return f"<{tag}{_class(table, at, style)}>{escape(text)}{judged}</{tag[:2]}>"
+    judged = f' <span class="verdict">{verdict}</span>' * bool(verdict)
+    return f"<{tag}{_class(table, at, verdict)}>{escape(text)}{judged}</{tag[:2]}>"
 
 
-def _class(table: Table, at: int, style: str = "") -> str:
-    classes = " ".join(filter(None, ["number" if at >= table.words else "", style]))
+def _class(table: Table, at: int, verdict: str = "") -> str:
+    classes = " ".join(filter(None, ["number" if at >= table.words else "", verdict]))
     return f' class="{classes}"' * bool(classes)

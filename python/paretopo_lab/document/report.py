@@ -18,15 +18,15 @@ class Marked(str):
     __slots__ = ()
 
 
-class Styled(str):
-    """A cell with a style: "strong", or the verdict "better" or "worse", which pages colour."""
+class Judged(str):
+    """A cell with a verdict, "better" or "worse", which pages colour."""
 
-    style: str
+    verdict: str
 
-    def __new__(cls, text: str, style: str) -> Styled:
-        """Return the text with its style."""
+    def __new__(cls, text: str, verdict: str) -> Judged:
+        """Return the text with its verdict."""
         made = super().__new__(cls, text)
-        made.style = style
+        made.verdict = verdict
         return made
 
 
@@ -144,14 +144,7 @@ def write_table(table: Table, *, aligned: bool = False, width: int | None = None
 
 
 def _write_cell(text: str) -> str:
-    if isinstance(text, Marked):
-        return text
-    return f"**{escape_markdown(text)}**" if is_strong(text) else escape_markdown(text)
-
-
-def is_strong(text: str) -> bool:
-    """Return whether a cell has the style "strong"."""
-    return isinstance(text, Styled) and text.style == "strong"
+    return text if isinstance(text, Marked) else escape_markdown(text)
 
 
 def join_some(names: Sequence[str], most: int = 5) -> str:

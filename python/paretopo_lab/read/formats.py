@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from paretopo.records.files import Row, parse_object
+from paretopo.records.folder import RunFolder
 from paretopo.records.schema import DataError
 
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")  # of lm-eval
@@ -124,6 +125,15 @@ def _convert_trajectories(path: Path, rows: Sequence[Placed]) -> Iterator[Placed
             yield {**rest, **own}, f"{place} rollout {number}"
 
 
+def _convert_questions(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
+    """Convert questions.json of paretopo: a row for each question of the last evaluation."""
+    run = RunFolder.open(path.parent)
+    own = {"model": run.path.resolve().name, "method": run.title, "seed": run.config.seed}
+    for content, _ in rows:
+        for question, measured in content["last"]["measured"].items():
+            yield {**own, "question": question, **measured}, f"question {question}"
+
+
 def _convert_vllm(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
     """Convert results of ``vllm bench sweep``: a model is a combination, that is, a folder."""
     model = path.resolve().parent.name
@@ -163,6 +173,11 @@ FORMATS = (
         "paretopo",
         lambda row: isinstance(row.get("rollouts"), list) and {"id", "step"} <= row.keys(),
         _convert_trajectories,
+    ),
+    Format(
+        "paretopo's questions",
+        lambda row: isinstance(row.get("last"), dict) and "measured" in row["last"],
+        _convert_questions,
     ),
     Format("vLLM", lambda row: {"output_throughput", "run_number"} <= row.keys(), _convert_vllm),
 )

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from paretopo.records.folder import RunFolder
 from paretopo_lab.document.files import label_folders, write_files
-from paretopo_lab.document.page import write_table
-from paretopo_lab.document.report import Heading, Part, Report, Styled, Table
+from paretopo_lab.document.page import render_part
+from paretopo_lab.document.report import Heading, Judged, Part, Report, Table
 from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_histories
-from paretopo_lab.statistics.questions import COLUMNS, EXPLAINED, compare_questions
 from paretopo_lab.training import charts, preferences
-from paretopo_lab.training.summary import describe_volumes, summarise_runs
 
 if TYPE_CHECKING:
     _AnyPath = Path
@@ -24,13 +22,14 @@ else:
 
 
 class ReportPath(_AnyPath):
-    """The path of a report, which a notebook shows as a table and the picture of the front."""
+    """The path of a report, which a notebook shows as tables and the picture of the front."""
 
-    table: Table
+    report: Report
 
     def list_rows(self) -> list[str]:
-        """Return the table as aligned lines for a terminal."""
-        rows = (self.table.header, *self.table.rows)
+        """Return the first table as aligned lines for a terminal."""
+        table = next(part for part in self.report.parts if isinstance(part, Table))
+        rows = (table.header, *table.rows)
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -38,13 +37,16 @@ class ReportPath(_AnyPath):
         ]
 
     def _repr_html_(self) -> str:
+        parts = [part for part in self.report.parts if isinstance(part, Heading | Table)]
         picture = self.with_name("front.png")
         image = ""
         if picture.is_file():
             data = base64.b64encode(picture.read_bytes()).decode()
             image = f'<img alt="Front over the evaluations" src="data:image/png;base64,{data}">'
         page = html.escape(str(self.with_suffix(".html")))
-        return f"{write_table(self.table)}{image}<p>The whole report: <code>{page}</code></p>"
+        return (
+            f"{''.join(map(render_part, parts))}{image}<p>The whole report: <code>{page}</code></p>"
+        )
 
 
 def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPath:
@@ -56,7 +58,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
             next to the first of several.
 
     Returns:
-        The path of ``report.md``, with the table.
+        The path of ``report.md``, with the report.
 
     Raises:
         ValueError: no runs, one twice, a run without evaluations or with broken records, trainings
@@ -76,7 +78,7 @@ def write_report(runs: Sequence[RunFolder], out: Path | None = None) -> ReportPa
     if out is None:
         out = runs[0].report if len(runs) == 1 else runs[0].path.resolve().parent / "comparison"
     path = ReportPath(write_files(report, out, "report", f"{', '.join(histories)} · report"))
-    path.table = next(part for part in report.parts if isinstance(part, Table))
+    path.report = report
     return path
 
 
@@ -90,21 +92,14 @@ def describe(histories: Mapping[str, History]) -> Report:
         ValueError: The runs disagree on which way of an objective is better.
     """
     evaluated = next(iter(histories.values())).is_evaluation
-    several = len(histories) > 1
     parts: list[Part] = []
-    if several:
-        parts += _tabulate_runs(histories)
-        tests = compare_questions(histories)
-        if tests:
-            rows = [one.cells for one in tests]
-            parts.append(Table(COLUMNS, rows, 3, "Question by question", EXPLAINED))
     for label, history in histories.items():
         parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
         parts += preferences.tabulate_preferences(history)
-    parts.append(describe_volumes(histories))
+    parts.append(charts.describe_volumes(histories))
     if any(history.sweeps for history in histories.values()):
         parts.append(preferences.make_front(histories))
-    if len(merge_objectives(histories.values())) > 1 and (not evaluated or several):
+    if len(merge_objectives(histories.values())) > 1 and (not evaluated or len(histories) > 1):
         parts.append(charts.make_front(histories))
     if not evaluated:
         parts.append(charts.make_curves(histories))
@@ -135,7 +130,7 @@ def _tabulate_ends(history: History) -> list[Part]:
     for one in compared:
         measure, kind = one.measure, f"{one.kind}: " if one.kind else ""
         head = [f"{kind}{measure.name}", measure.better or "", measure.unit]
-        ends = [*one.ends, Styled(one.change, one.verdict)] if changed else one.ends[:1]
+        ends = [*one.ends, Judged(one.change, one.verdict)] if changed else one.ends[:1]
         rows.append([*head, *([one.count] if counted else []), *ends])
     note = _ERRORS if changed else _ERRORS.partition(" report.html")[0]
     heads = ["objective", "better", "unit", *counted, *moments, *changed]
@@ -147,23 +142,6 @@ _ERRORS = (
     "answers: number of held-out answers; ±: standard error of their mean over questions. "
     "report.html colours a change only beyond 1.96 standard errors."
 )
-
-
-def _tabulate_runs(histories: Mapping[str, History]) -> list[Part]:
-    """Tabulate the measures of each run and each method."""
-    measures, found = summarise_runs(histories)
-    rows = []
-    for row in found:
-        verdicts = [row.means[one.key].verdict if one.key in row.means else "" for one in measures]
-        name = Styled(row.name, "strong") if row.of_method else row.name
-        cells = map(Styled, map(row.describe, measures), verdicts)
-        rows.append([name, str(len(row.seeds)) if row.of_method else "", *cells])
-    ends = "" if all(one.is_evaluation for one in histories.values()) else "Before → after (change)"
-    return [
-        Table(["run", "seeds", *(measure.label for measure in measures)], rows),
-        f"{ends or 'Results'}, of a run ± the standard error over its questions; bold: the mean "
-        "of a method's runs ± their standard deviation, if there are several.",
-    ]
 
 
 def _describe_run(history: History) -> str:

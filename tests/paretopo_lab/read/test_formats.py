@@ -12,6 +12,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from support.run_stories import tell
 
 from paretopo.cli import main
 from paretopo.records.schema import DataError
@@ -41,6 +42,28 @@ def compare(capsys, files, *objectives, by=()):
 def means(found):
     """Return the means of each model by its name."""
     return {one["name"]: list(one["mean"].values()) for one in found["models"]}
+
+
+# ---- paretopo ------------------------------------------------------------------------------------
+
+
+def test_questions_of_runs_are_compared(tmp_path, capsys):
+    runs = [tell(tmp_path, seed=0), tell(tmp_path, seed=1), tell(tmp_path, recipe="paper")]
+    for run, more in zip(runs, (0.0, 1.0, 0.5), strict=True):
+        for step in (0, 9):
+            measured = {f"q{at}": {"correct": 1.0, "calls": at + step + more} for at in range(8)}
+            run.write_questions(step, measured | {"other": {"correct": 0.0, "calls": None}})
+    files = [run.path / "questions.json" for run in runs]
+    found = compare(capsys, files, "correct:max", "calls:min")
+    assert means(found) == {
+        run.path.name: [1.0, 12.5 + more] for run, more in zip(runs, (0.0, 1.0, 0.5), strict=True)
+    }
+    assert [one["difference"] for one in found["tests"] if one["objective"] == "calls"] == [
+        *(-1.0, -0.5, 0.5),
+    ]
+    found = compare(capsys, files, "correct:max", "calls:min", by=["method"])
+    assert means(found) == {"recommended": [1.0, 13.0], "paper": [1.0, 13.0]}
+    assert [one["answers"] for one in found["models"]] == [16, 8]
 
 
 # ---- lm-eval-harness -----------------------------------------------------------------------------

@@ -18,11 +18,8 @@ from paretopo_lab.read.history import (
     merge_objectives,
     read_history,
 )
-from paretopo_lab.statistics.intervals import sign_flips
-from paretopo_lab.statistics.questions import compare_questions
 from paretopo_lab.statistics.regions import trace_front
 from paretopo_lab.training.report import label_runs, write_report
-from paretopo_lab.training.summary import summarise_runs
 
 
 def report(*runs):
@@ -79,11 +76,11 @@ def test_a_notebook_shows_table_and_front(tmp_path):
     shown = written._repr_html_()
     number = '<td class="number">'
     assert f"<td>more</td><td>%</td>{number}50.0</td>{number}90.0</td>" in shown
-    assert shown.count("<tr>") == 1 + len(written.table.rows) == len(written.list_rows())
+    assert shown.count("<tr>") == len(written.list_rows())
     front = re.search(r"data:image/png;base64,([^\"]+)", shown)[1]
     assert base64.b64decode(front) == (run.report / "front.png").read_bytes()
     several = write_report([run, tell(tmp_path, seed=1)])._repr_html_()
-    assert '<th scope="row" class="strong">recommended</th><td class="number">2</td>' in several
+    assert several.index("<h2>recommended, seed 0</h2><div") < several.index("seed 1</h2><div")
 
 
 def test_report_needs_only_the_records(tmp_path):
@@ -97,19 +94,14 @@ def test_report_needs_only_the_records(tmp_path):
     assert report(RunFolder.open(here)) == expected
 
 
-def test_several_runs_are_compared(tmp_path):
+def test_several_runs_share_a_report(tmp_path):
     runs = [tell(tmp_path, seed=0), tell(tmp_path, seed=1, steps=8), tell(tmp_path, recipe="paper")]
     path = write_report(runs)
     assert path == tmp_path / "comparison" / "report.md"
     text = path.read_text(encoding="utf-8")
     for name in ("recommended, seed 0", "recommended, seed 1", "paper, seed 0"):
-        changes = "50.0 → 90.0 (+40.0 points) | 2.00 → 1.00 (-50 %) | 60.0 → 40.0 (-33 %)"
-        assert f"| {name} |  | {changes} |" in text
         assert f"## {name}" in text
-    assert "| **recommended** | 2 | 50.0 ± 0.0 → 90.0 ± 0.0 (+40.0 points) |" in text
-    assert "| **paper** | 1 | 50.0 → 90.0 (+40.0 points) |" in text
-    columns = "correct (%), more is better | calls per question, fewer is better"
-    assert f"| run | seeds | {columns} | response length (tokens) |" in text
+    assert text.count("| calls | fewer | per question | 2.00 | 1.00 | -50 % |") == 3
     picture(path.parent / "front.png")
     assert not (runs[0].report / "report.md").exists()
     elsewhere = write_report(runs, tmp_path / "figures")
@@ -156,26 +148,6 @@ def test_runs_with_other_gates_or_references_have_other_volumes(tmp_path, other,
         )
 
 
-def test_a_method_is_the_mean_of_its_seeds(tmp_path):
-    runs = [tell_objectives(tmp_path, ["correct", "calls", "polite"], seed=s) for s in (0, 1, 2)]
-    for run, value in zip(runs, (0.2, 0.5, 0.8), strict=True):
-        run.append_evaluation({"step": 9, "measured": {"correct": value, "polite": None}})
-    runs[2].update_manifest(method="gdpo")
-    histories = {label: read_history(run) for label, run in label_runs(runs).items()}
-    assert list(histories)[2] == "gdpo, seed 2"
-    measures, rows = summarise_runs(histories)
-    assert [one.key for one in measures] == ["correct", "calls", "polite", "response_tokens"]
-    assert [(row.name, row.seeds, row.of_method) for row in rows] == [
-        *(("recommended, seed 0", (0,), False), ("recommended, seed 1", (1,), False)),
-        *(("gdpo, seed 2", (2,), False), ("recommended", (0, 1), True), ("gdpo", (2,), True)),
-    ]
-    described = [row.describe(measures[0]) for row in rows]
-    spread = 100 * np.std([0.2, 0.5], ddof=1)
-    assert described[3] == f"50.0 ± 0.0 → 35.0 ± {spread:.1f} (-15.0 points)"
-    assert described[4] == described[2] == "50.0 → 80.0 (+30.0 points)"
-    assert rows[3].describe(measures[2]).endswith("→ unknown")
-
-
 def answer(run, values):
     """Add a last evaluation that says each question's calls."""
     errors = {"correct": 0.0, "calls": float(np.std(values, ddof=1) / len(values) ** 0.5)}
@@ -195,43 +167,6 @@ def test_means_have_a_number_and_an_error_and_noise_is_no_change(tmp_path):
         one = Change(calls, "", 2.0, 2.0 + change, (0.3, 0.3))
         assert one.verdict == verdict
     assert Change(calls, "", 2.0, 1.5).verdict == "better"  # old records have no errors
-
-
-def test_runs_on_the_same_questions_are_compared_by_question(tmp_path):
-    runs = [tell(tmp_path, recipe=one) for one in ("recommended", "paper")]
-    other = tell(tmp_path, seed=1)  # with questions of its own
-    for run, more in ((runs[0], 0.0), (runs[1], 0.5), (other, 0.0)):
-        answer(run, [1.0 + more, 2.0 + more, 3.0 + more, 4.0, 5.0, 1.0 + more, 2.0, 3.0])
-    histories = {label: read_history(run) for label, run in label_runs([*runs, other]).items()}
-    correct, calls = compare_questions(histories)
-    assert (correct.difference, correct.p) == (0.0, 1.0)
-    assert (calls.first, calls.second) == ("recommended, seed 0", "paper, seed 0")
-    assert (calls.questions, calls.difference) == (8, -0.25)
-    assert calls.p == sign_flips([-0.5] * 4) == 0.125
-    assert calls.holm == 0.25
-    assert "| 8 | -0.25 [" in report(*runs)
-    runs[0].append_evaluation({"step": 12, "measured": {"correct": 1.0, "calls": 1.0}})
-    assert compare_questions({"a": read_history(runs[0]), "b": read_history(runs[1])}) == []
-
-
-def test_seeds_require_identical_settings(tmp_path):
-    def tell_with(overrides):
-        run = RunFolder.create(tmp_path, loads("", overrides))
-        evaluate(run, 0, "pretrained", 0.5, 2.0, 60.0)
-        return run
-
-    runs = [
-        tell_with({"seed": 1}),
-        tell_with({"seed": 2, "run.out": "elsewhere", "run.threads": 2}),
-        tell_with({"seed": 1, "objectives.calls.weight": 0.25}),
-        tell_with({"seed": 1, "optimiser.kl": 0.1}),
-    ]
-    _, rows = summarise_runs({str(at): read_history(run) for at, run in enumerate(runs)})
-    names = {row.name: row.seeds for row in rows if row.of_method}
-    assert list(names.values()) == [(1, 2), (1,), (1,)]
-    assert list(names)[1].startswith("recommended, ")
-    assert "objectives.calls.weight = 0.333333" in list(names)[1]  # as a share of all
-    assert "optimiser.kl = 0.1" in list(names)[2]
 
 
 def test_equal_names_are_distinguished_by_folder_or_path(tmp_path):
@@ -361,9 +296,7 @@ def test_a_correct_of_another_range_is_no_percentage(tmp_path):
     run.append_evaluation({"step": 0, "measured": {"correct": 7.5}})
     assert "| correct | more |  | 7.5 |\n" in report(run)
     # Runs that are compared share a unit.
-    path = write_report([run, tell(tmp_path, seed=1)])
-    assert path.table.header[2] == "correct, more is better"
-    assert path.table.rows[1][2].startswith("0.5 → 0.9 ")
+    assert "| correct | more |  | 0.5 | 0.9 | +0.4 |" in report(run, tell(tmp_path, seed=1))
 
 
 def test_runs_with_different_objectives_share_plots(tmp_path):
@@ -372,9 +305,6 @@ def test_runs_with_different_objectives_share_plots(tmp_path):
         tell_objectives(tmp_path, ["correct", "tokens"], seed=2),
     ]
     path = write_report(runs)
-    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if ", seed" in line]
-    assert rows[0].count("→") == 3
-    assert rows[0].split(" | ")[4] == ""  # this one never measured tokens
     history = read_history(runs[0])
     merged = merge_objectives([history, read_history(runs[1])])
     assert [one.key for one in merged] == ["correct", "calls", "tokens"]
