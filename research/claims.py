@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretopo_lab.document.report import Heading, Marked, Part, Table
-from paretopo_lab.study.analysis import SIGNIFICANT, Comparison, Floats, Results, compare
+from paretopo_lab.statistics.pairs import SIGNIFICANT, Comparison, compare
+from paretopo_lab.study.analysis import Floats, Results
 from paretopo_lab.study.report import name_too_few_seeds
 
 PAPER, ACCURACY, FIXED = "paper", "accuracy_only", "grpo"

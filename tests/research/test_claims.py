@@ -6,7 +6,7 @@ import numpy as np
 from support.studies import ENDS, SEEDS, make_results
 
 from paretopo_lab.document.report import Report
-from paretopo_lab.study.analysis import compare
+from paretopo_lab.statistics.pairs import compare
 from research.claims import _decide_more, check_claims, format_claims
 from research.tuning import choose_settings
 

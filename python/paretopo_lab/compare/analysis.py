@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import paretopo_core
 from paretopo.config import ConfigError
+from paretopo.records.measures import Measure
 from paretopo_lab.compare.scores import Scores
 from paretopo_lab.statistics.bootstrap import (
     Floats,
@@ -23,7 +24,7 @@ from paretopo_lab.statistics.bootstrap import (
     volume_interval,
 )
 from paretopo_lab.statistics.intervals import t_interval
-from paretopo_lab.statistics.questions import PairedTest, correct_tests, run_sign_test
+from paretopo_lab.statistics.pairs import Comparison, compare
 
 _MARGIN = 0.1  # of the range, between the worst model and the guessed reference
 _ERRORS = 2.0  # standard errors, by which that model's mean is made worse before
@@ -95,7 +96,8 @@ class Analysis:
         replicates: (replicates, models, objectives); empty if a model has a single question.
         fronts: At least one.
         gaps: Between every two fronts.
-        tests: Of every two models on the same questions, if there are at most 4 models.
+        tests: Of every two models on the same questions, if there are at most 4 models; each is of
+            an objective, a model and another model.
         notes: Sentences on guesses and limits.
         until_settled: Whether reports say how many more questions decide each open model.
     """
@@ -111,7 +113,7 @@ class Analysis:
     replicates: Floats
     fronts: tuple[FrontVolume, ...]
     gaps: tuple[Gap, ...]
-    tests: tuple[PairedTest, ...]
+    tests: tuple[Comparison, ...]
     notes: tuple[str, ...]
     until_settled: bool = False
 
@@ -322,16 +324,16 @@ def _compare(first: FrontVolume, second: FrontVolume) -> Gap:
     return Gap(first.name, second.name, difference, (middle - below, middle + above), larger)
 
 
-def _test_models(scores: Scores) -> tuple[PairedTest, ...]:
+def _test_models(scores: Scores) -> tuple[Comparison, ...]:
     if not 2 <= len(scores.models) <= _MOST_TESTED:
         return ()
-    tests = []
+    differences: dict[tuple[Measure, str, str], Floats] = {}
     for one, other in itertools.combinations(range(len(scores.models)), 2):
-        differences = scores.pair(one, other)
-        if differences is not None:
-            first, second = scores.models[one], scores.models[other]
-            tests += [
-                run_sign_test(measure, first, second, column)
-                for measure, column in zip(scores.objectives, differences.T, strict=True)
-            ]
-    return tuple(correct_tests(tests))
+        shared = scores.pair(one, other)
+        if shared is not None:
+            models = scores.models[one], scores.models[other]
+            differences |= {
+                (measure, *models): column
+                for measure, column in zip(scores.objectives, shared.T, strict=True)
+            }
+    return tuple(compare(differences, dict.fromkeys(differences, 0.0)))

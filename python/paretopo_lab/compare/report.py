@@ -13,7 +13,7 @@ from paretopo.records.files import to_json
 from paretopo_lab.compare.analysis import Analysis, FrontVolume
 from paretopo_lab.document.report import Report, Table, format_interval, join_some
 from paretopo_lab.statistics.bootstrap import Floats
-from paretopo_lab.statistics.questions import COLUMNS, SIGNS
+from paretopo_lab.statistics.pairs import Comparison
 
 _DIGITS = 4
 _MOST_LISTED = 20  # models; of more, only non-dominated ones are listed
@@ -33,8 +33,7 @@ def describe(analysis: Analysis, *, every: bool = True) -> Report:
     if analysis.gaps:
         tables.append(_tabulate_gaps(analysis))
     if analysis.tests:
-        rows = [one.cells for one in analysis.tests]
-        tables.append(Table(COLUMNS, rows, 3, "Question by question", SIGNS))
+        tables.append(_tabulate_tests(analysis.tests))
     return Report("Comparison", [notes, *tables])
 
 
@@ -97,7 +96,7 @@ def to_plain(analysis: Analysis) -> dict[str, Any]:
             "reference_guessed": analysis.guessed,
             "fronts": [_plain_front(one, analysis) for one in analysis.fronts],
             "gaps": [asdict(one) for one in analysis.gaps],
-            "tests": [one.to_plain() for one in analysis.tests],
+            "tests": list(map(_plain_test, analysis.tests)),
             "notes": analysis.notes,
         }
     )
@@ -136,6 +135,20 @@ def _plain_front(front: FrontVolume, analysis: Analysis) -> dict[str, Any]:
         "bias": front.bias,
         "cover": [names[at] for at in front.cover],
         "covered": front.covered,
+    }
+
+
+def _plain_test(test: Comparison) -> dict[str, Any]:
+    measure, first, second = test.other
+    return {
+        "objective": measure.name,
+        "first": first,
+        "second": second,
+        "questions": len(test.differences),
+        "difference": test.mean,
+        "interval": test.interval,
+        "p": test.raw_p,
+        "p_holm": test.p,
     }
 
 
@@ -270,3 +283,22 @@ def _tabulate_gaps(analysis: Analysis) -> Table:
         rows.append([one.first, one.second, difference, larger])
     header = ["first", "second", "hypervolume, first - second", "p (first is larger)"]
     return Table(header, rows, 2, "Fronts against each other")
+
+
+def _tabulate_tests(tests: Sequence[Comparison]) -> Table:
+    rows = []
+    for one in tests:
+        measure, first, second = one.other
+        spread = (one.interval[1] - one.interval[0]) / 4  # about a standard error
+        difference = measure.format(one.mean, sign=True, spread=spread)
+        if all(map(math.isfinite, one.interval)):
+            ends = (measure.format(end, sign=True, spread=spread) for end in one.interval)
+            difference += f" [{', '.join(ends)}]"
+        count, raw, corrected = str(len(one.differences)), f"{one.raw_p:.2g}", f"{one.p:.2g}"
+        rows.append([measure.label, first, second, count, difference, raw, corrected])
+    header = ["objective", "first", "second", "questions", "first - second", "p", "p (Holm)"]
+    note = (
+        "p: from random signs of the differences. In brackets: the 95 % interval of the "
+        "difference, for 6 questions or more. p (Holm): corrected for all rows."
+    )
+    return Table(header, rows, 3, "Question by question", note)

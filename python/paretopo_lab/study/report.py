@@ -11,7 +11,8 @@ import numpy as np
 from paretopo.config import ConfigError
 from paretopo_lab.document.report import Heading, Marked, Part, Report, Table
 from paretopo_lab.statistics.intervals import t_interval
-from paretopo_lab.study.analysis import SIGNIFICANT, Comparison, Floats, Results
+from paretopo_lab.statistics.pairs import SIGNIFICANT, Comparison
+from paretopo_lab.study.analysis import Floats, Results
 from paretopo_lab.study.plan import Plan
 from paretopo_lab.study.plots import draw_overview
 from paretopo_lab.study.records import read_records

@@ -7,7 +7,8 @@ import pytest
 from support.studies import ENDS, SEEDS, make_results
 
 from paretopo.config import ConfigError
-from paretopo_lab.study.analysis import Results, compare
+from paretopo_lab.statistics.pairs import compare
+from paretopo_lab.study.analysis import Results
 from paretopo_lab.study.report import _check_scores, describe
 
 
