@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from paretopo.parsing import HalfPairError, parse_json
 from paretopo.records.files import Row
-from paretopo.records.schema import DataError
+from paretopo.records.schema import DataError, read_lines
 from paretopo_lab.read.data_files import read_csv, read_raw
 from paretopo_lab.read.formats import (
     FORMATS,
@@ -27,7 +28,6 @@ _QUESTIONS = (
 _MODELS = ("model", "model_name", "model name")
 _KNOWN = ("file", "model", "task", "question")  # columns that readers add
 _INSPECT = frozenset(_KNOWN)
-_SHOWN = 60  # characters of a broken line in an error
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,6 @@ def _open(path: Path) -> Log | Row:
         return _read_any(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not a text in UTF-8 (byte {error.start}); export it as CSV or JSONL"
-        ) from None
 
 
 def _read_any(path: Path) -> Log | Row:
@@ -116,16 +112,15 @@ def _read_any(path: Path) -> Log | Row:
 
 def _read_lines(path: Path) -> Log:
     """Read JSONL."""
-    placed: list[Placed] = []
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                placed.append((_parse(line, f"{path} line {number}"), f"line {number}"))
+    placed = [(row, f"line {number}") for number, row in read_lines(path)]
     return _recognise(path, "JSONL", placed)
 
 
-def _recognise(path: Path, kind: str, placed: Sequence[Placed]) -> Log:
+def _recognise(path: Path, kind: str, placed: Sequence[tuple[Any, str]]) -> Log:
     """Return the log of a known format, or of rows as they are."""
+    for row, place in placed:
+        if not isinstance(row, dict):
+            raise DataError(f"{path} {place} must be an object, got {type(row).__name__}")
     for one in FORMATS:
         if placed and one.matches(placed[0][0]):
             added = frozenset(_KNOWN) - placed[0][0].keys()
@@ -143,23 +138,10 @@ def _convert(path: Path, one: Format, placed: Sequence[Placed]) -> list[Placed]:
     return list(one.convert(path, placed))
 
 
-def _parse(line: str, place: str) -> Row:
-    try:
-        row = parse_json(line.encode())
-    except ValueError as error:
-        raise DataError(
-            f"{place} must be a JSON object, got {line.strip()[:_SHOWN]!r}: {error}"
-        ) from None
-    if not isinstance(row, dict):
-        raise DataError(f"{place} must be a JSON object, got {line.strip()[:_SHOWN]!r}")
-    return row
-
-
 def _read_json(path: Path) -> Log:
     """Read a JSON file: a log of inspect-ai, or one or more objects."""
-    text = path.read_text(encoding="utf-8")
     try:
-        content = parse_json(text.encode())
+        content = parse_json(path.read_bytes())
     except HalfPairError as error:
         raise DataError(f"{path}: {error}") from None
     except ValueError:
@@ -168,12 +150,7 @@ def _read_json(path: Path) -> Log:
         samples = enumerate(content["samples"] or [], start=1)
         placed = [(sample, f"sample {number}") for number, sample in samples]
         return _name_columns(path, "inspect-ai", list(convert_inspect(content, placed)), _INSPECT)
-    found = content if isinstance(content, list) else [content]
-    if not all(isinstance(row, dict) for row in found):
-        raise DataError(
-            f"{path} must hold an object or a list of objects, got {text.strip()[:_SHOWN]!r}"
-        )
-    objects = enumerate(found, start=1)
+    objects = enumerate(content if isinstance(content, list) else [content], start=1)
     return _recognise(path, "JSON", [(row, f"object {number}") for number, row in objects])
 
 

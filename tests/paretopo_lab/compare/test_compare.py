@@ -424,12 +424,12 @@ def test_wrong_options_are_explained(tmp_path, capsys, arguments, message):
         ("a.csv", "accuracy,tokens\n1,2\n0,inf\n", "line 3: column tokens must hold"),
         ("a.csv", "accuracy,tokens\n1,\n0,\n", "no row of"),
         ("a.csv", 'accuracy,tokens\n1,"2\n', "a.csv, after line 2: no CSV: unexpected end of data"),
-        ("a.jsonl", '{"accuracy": 1}\n[1]\n', "a.jsonl line 2 must be a JSON object, got '[1]'"),
-        ("a.jsonl", '{"accuracy": 1}\n{"acc\n', "line 2 must be a JSON object, got '{\"acc'"),
+        ("a.jsonl", '{"accuracy": 1}\n[1]\n', "a.jsonl line 2 must be an object, got list"),
+        ("a.jsonl", '{"accuracy": 1}\n{"acc\n', "a.jsonl, line 2: no JSON (Invalid control"),
         ("a.jsonl", "[" * 100_000 + "\n", "no JSON (maximum recursion depth"),
         ("a.jsonl", r'{"accuracy": "\ud800"}', r"'\ud800' is half of a surrogate pair"),
         ("a.json", r'{"accuracy": "\ud800"}', r"a.json: '\ud800' is half of a surrogate pair"),
-        ("a.json", "[1, 2]", "a.json must hold an object or a list of objects, got '[1, 2]'"),
+        ("a.json", "[1, 2]", "a.json object 1 must be an object, got int"),
         ("a.csv", "model,accuracy,tokens\n,1,2\n", "column model must hold a name or a number"),
     ],
 )  # fmt: skip
@@ -440,9 +440,8 @@ def test_broken_files_are_named_with_line_and_column(tmp_path, capsys, name, con
 
 def test_missing_folders_and_binary_files_are_named(tmp_path, capsys):
     (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe")
-    assert "is not a text in UTF-8 (byte 0)" in refused(
-        capsys, str(tmp_path / "a.jsonl"), *OBJECTIVES
-    )
+    binary = refused(capsys, str(tmp_path / "a.jsonl"), *OBJECTIVES)
+    assert "a.jsonl, line 1: no JSON ('utf-8' codec can't decode byte 0xff" in binary
     assert "is a folder; name files in it" in refused(capsys, str(tmp_path), *OBJECTIVES)
     missing = refused(capsys, str(tmp_path / "none.csv"), *OBJECTIVES)
     assert "none.csv cannot be read: No such file or directory" in missing
