@@ -15,7 +15,6 @@ from paretopo.records.measures import (
     read_prices,
 )
 from paretopo_lab.document.charts import Axis, Curve, Curves, Front, Group, Line, Point, Run
-from paretopo_lab.document.report import join_some
 from paretopo_lab.read.history import History, describe_moment, find_front, merge_objectives
 
 _KEY = "□ start · ★ end · filled: on the front of all objectives · line: front of these two"
@@ -98,8 +97,7 @@ def make_curves(histories: Mapping[str, History]) -> Curves:
             Curve(title, [None if one is None else Line(one) for one in found], strong=True)
         )
     volumes = [Line(None, read_column(run.evaluations, "hypervolume")) for run in every]
-    title = f"hypervolume of the archive, as it was at the time. {describe_volumes(histories)}"
-    curves.append(Curve(title, volumes))
+    curves.append(Curve("hypervolume of the archive, as it was at the time", volumes))
     multipliers = [Line(_read_multiplier(run)) for run in every]
     curves.append(Curve("multiplier of stage 1", multipliers, strong=True))
     return Curves(
@@ -115,22 +113,6 @@ def make_curves(histories: Mapping[str, History]) -> Curves:
         ],
         [one for one in curves if any(map(_is_known, one.lines))],
         _CURVES + (" · dotted: a limit" if any(run.limited for run in every) else ""),
-    )
-
-
-def describe_volumes(histories: Mapping[str, History]) -> str:
-    """Return the description of the hypervolumes, or a warning that they are not comparable."""
-    named: dict[str, list[str]] = {}
-    for label, history in histories.items():
-        if history.evaluations[-1].get("hypervolume") is not None:
-            named.setdefault(history.volume, []).append(label)
-    if len(named) < 2:
-        return "".join(f"Archive and hypervolume are of the {volume}." for volume in named)
-    each = "; ".join(f"{join_some(labels)}: {volume}" for volume, labels in named.items())
-    return (
-        f"Hypervolumes are not comparable: {each}. Give all runs one gate and recipe, and each "
-        "objective the key reference; or ask their policies with `paretopo evaluate`, and compare "
-        "the answers with `paretopo compare`."
     )
 
 

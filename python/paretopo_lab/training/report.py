@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from paretopo.records.folder import RunFolder
 from paretopo_lab.document.files import label_folders, write_files
 from paretopo_lab.document.page import render_part
-from paretopo_lab.document.report import Heading, Judged, Part, Report, Table
+from paretopo_lab.document.report import Heading, Judged, Part, Report, Table, join_some
 from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_histories
 from paretopo_lab.training import charts, preferences
 
@@ -96,7 +96,7 @@ def describe(histories: Mapping[str, History]) -> Report:
     for label, history in histories.items():
         parts += [Heading(label), _describe_run(history), *_tabulate_ends(history)]
         parts += preferences.tabulate_preferences(history)
-    parts.append(charts.describe_volumes(histories))
+    parts.append(_describe_volumes(histories))
     if any(history.sweeps for history in histories.values()):
         parts.append(preferences.make_front(histories))
     if len(merge_objectives(histories.values())) > 1 and (not evaluated or len(histories) > 1):
@@ -181,3 +181,19 @@ def _explain_zero(history: History) -> str:
         return ""
     named = " and of ".join(lower)
     return f" No outcome is better than the reference: set a worse key reference of {named}."
+
+
+def _describe_volumes(histories: Mapping[str, History]) -> str:
+    """Return the description of the hypervolumes, or a warning that they are not comparable."""
+    named: dict[str, list[str]] = {}
+    for label, history in histories.items():
+        if history.evaluations[-1].get("hypervolume") is not None:
+            named.setdefault(history.volume, []).append(label)
+    if len(named) < 2:
+        return "".join(f"Archive and hypervolume are of the {volume}." for volume in named)
+    each = "; ".join(f"{join_some(labels)}: {volume}" for volume, labels in named.items())
+    return (
+        f"Hypervolumes are not comparable: {each}. Give all runs one gate and recipe, and each "
+        "objective the key reference; or ask their policies with `paretopo evaluate`, and compare "
+        "the answers with `paretopo compare`."
+    )

@@ -1,4 +1,5 @@
 import base64
+import html
 import math
 import re
 import shutil
@@ -140,7 +141,7 @@ def test_runs_with_other_gates_or_references_have_other_volumes(tmp_path, other,
         row = run.evaluations()[-1] | {"reference": {"correct": 0.0, "calls": calls}}
         run.append_evaluation(row | {"step": 9})
     path = write_report(runs)
-    page = path.with_suffix(".html").read_text(encoding="utf-8")
+    page = html.unescape(path.with_suffix(".html").read_text(encoding="utf-8"))
     for text in (path.read_text(encoding="utf-8"), page):
         assert named in text
         assert ("Hypervolumes are not comparable: " in text) == (
