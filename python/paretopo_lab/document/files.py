@@ -3,41 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import ConfigError
 from paretopo.records.files import write_text
 from paretopo_lab.document.charts import Front
 from paretopo_lab.document.page import render_report
 from paretopo_lab.document.pictures import draw_front
 from paretopo_lab.document.report import Report
-
-
-def label_folders(of: str, folders: Sequence[Path], names: Sequence[Sequence[str]]) -> list[str]:
-    """Return a label of each folder: the first of its names that no other one has, or its path.
-
-    Args:
-        of: The contents of the folders, for the error.
-        folders: Their resolved paths.
-        names: As many for each.
-
-    Raises:
-        ConfigError: A folder occurs twice.
-
-    >>> label_folders("runs", [Path("/a/x"), Path("/b/x")], [("gdpo", "x"), ("grpo", "x")])
-    ['gdpo', 'grpo']
-    """
-    for folder, count in Counter(folders).items():
-        if count > 1:
-            raise ConfigError(f"a report needs different {of}, got {folder} twice")
-    taken = [Counter(level) for level in zip(*names, strict=True)]
-    return [
-        next((name for name, seen in zip(own, taken, strict=True) if seen[name] == 1), str(folder))
-        for own, folder in zip(names, folders, strict=True)
-    ]
 
 
 def write_files(report: Report, out: Path, stem: str, name: str = "", plain: Any = None) -> Path:

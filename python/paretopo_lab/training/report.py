@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import html
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paretopo.config import ConfigError
 from paretopo.records.folder import RunFolder
-from paretopo_lab.document.files import label_folders, write_files
+from paretopo_lab.document.files import write_files
 from paretopo_lab.document.page import render_part
 from paretopo_lab.document.report import Heading, Judged, Part, Report, Table, join_some
 from paretopo_lab.read.history import History, compare_ends, merge_objectives, read_histories
@@ -113,12 +115,20 @@ def label_runs(runs: Sequence[RunFolder]) -> dict[str, RunFolder]:
         ConfigError: one folder was given twice.
     """
     folders = [run.path.resolve() for run in runs]
+    for folder, count in Counter(folders).items():
+        if count > 1:
+            raise ConfigError(f"a report needs different runs, got {folder} twice")
     names = [
         (name, f"{name} ({folder.name})", f"{name} ({folder})")
         for run, folder in zip(runs, folders, strict=True)
         for name in [f"{run.title}, seed {run.config.seed}"]
     ]
-    return dict(zip(label_folders("runs", folders, names), runs, strict=True))
+    taken = [Counter(level) for level in zip(*names, strict=True)]
+    labels = [
+        next(name for name, seen in zip(own, taken, strict=True) if seen[name] == 1)
+        for own in names
+    ]
+    return dict(zip(labels, runs, strict=True))
 
 
 def _tabulate_ends(history: History) -> list[Part]:
