@@ -157,7 +157,7 @@ def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
             choices.append((hidden + crossed + len(at) * outside, len(choices), right, up, box))
         *_, right, up, box = min(choices)
         taken.append(box)
-        axes.annotate(
+        text = axes.annotate(
             name,
             points[place],
             xytext=(7 * right, 7 * up),
@@ -166,6 +166,7 @@ def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
             va=("center", "bottom", "top")[up],
             fontsize=_NAME_SIZE,
         )
+        text.set_in_layout(False)  # a long name leaves the axes their width
 
 
 # ---- fronts ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.pages import check_self_contained, read, texts
+from support.trajectory_groups import HOSTILE
 
 from paretopo.cli import main
 from paretopo_lab.statistics.regions import covariance_of_means, trace_ellipse
@@ -87,6 +88,15 @@ def test_the_page_has_a_mark_for_every_model(tmp_path, capsys, show_page, width)
     assert page.value("document.querySelectorAll('figure title').length") == 3 * 4
     assert [one.strip() for one in texts(page, "li")] == ["a", "b"]
     assert page.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.browser
+def test_names_of_models_are_texts(tmp_path, capsys, show_page):
+    models = {name: (0.5, 100 * at) for at, name in enumerate([*HOSTILE[:5], "$x_1$"], start=1)}
+    page = show_page((write_report(tmp_path, models=models) / "compare.html").read_text())
+    assert page.value("window.broken") is None
+    drawn = page.value("[...document.querySelectorAll('figure text')].map((e) => e.textContent)")
+    assert set(models) <= {*drawn} & {*texts(page, "tbody th")}
 
 
 def test_the_ellipse_holds_95_percent():
