@@ -1,14 +1,10 @@
 """Peers give right answers and run only the cases that they support."""
 
-import numpy as np
 import pytest
 from support.benchmarks import PLAN
 
-import paretopo_core as pp
 from bench import judge, peers, plots, worker
 from bench.cases import Case
-from bench.peers.divide import compile_sort
-from bench.peers.nd_tree import compile_fill
 from bench.runner import Runner
 
 
@@ -39,29 +35,6 @@ def test_baseline_code_is_right_on_a_front(name, task, objectives):
     case = Case("any", task, "concave", 40, objectives)
     answer = peers.prepare(peers.make(name), case).run()
     assert judge.find_error(case, answer, judge.solve(case)) is None
-
-
-@pytest.mark.long  # numba compiles first
-@pytest.mark.parametrize("objectives", [2, 3, 4, 6])
-def test_divide_and_conquer_finds_the_ranks_of_sets_with_ties(objectives):
-    pytest.importorskip("numba")
-    sort = compile_sort()
-    rng = np.random.default_rng(0)
-    for points in (rng.random((1_000, objectives)), rng.integers(0, 5, (1_000, objectives))):
-        np.testing.assert_array_equal(sort(points), pp.pareto_rank(points, maximise=False))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("objectives", [2, 3, 5])
-def test_an_nd_tree_keeps_the_members_of_an_archive(objectives):
-    pytest.importorskip("numba")
-    fill = compile_fill()
-    rng = np.random.default_rng(0)
-    front = rng.random((1_000, objectives))
-    front /= np.linalg.norm(front, axis=1, keepdims=True) * np.linspace(1, 1.1, 1_000)[:, None]
-    for points in (rng.random((1_000, objectives)), rng.integers(0, 9, front.shape) * 1.0, front):
-        kept = pp.is_nondominated(points, maximise=False, duplicates="first")
-        np.testing.assert_array_equal(fill(points), kept)
 
 
 def test_front_only_peers_skip_other_sets():
