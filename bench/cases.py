@@ -25,7 +25,6 @@ DEVIATION = 0.1  # of each objective of these
 REFERENCE_POINTS = 1_000  # of the set that indicators compare a front with
 RUNS = 10  # whose attainment surfaces are asked for
 SAMPLES = 65_536  # directions that a hypervolume is estimated from
-DIVISIONS = 12  # of the lattice of weights, where R2 has no closed form
 FIRST = 10  # the part of a set that pareto_rank_first is to rank is one in so many
 WANTED = 10  # points of a front for which hypervolume_gradient_of_few computes the gradient
 TURNS = 16  # small sets that are measured in turn
@@ -185,6 +184,13 @@ class Case:
     def runs(self) -> Array:
         """Which run each point is from, ascending."""
         return np.sort(np.arange(self.points) % RUNS)
+
+    @property
+    def halves(self) -> tuple[Array, Array]:
+        """The runs of two algorithms; the last column is the run."""
+        rows = np.column_stack([self.doubles, self.runs])
+        is_first = self.runs < RUNS // 2
+        return rows[is_first], rows[~is_first]
 
     @cached_property
     def rectangles(self) -> Array:

@@ -20,7 +20,7 @@ if [ ! -e "$there/installed" ]; then
   install "$there/venv" "./$there/source"
   touch "$there/installed"
 fi
-# The extra "bench" pins the versions. moocore is the only peer that is needed: it judges the answers.
+# The extra "bench" pins the versions. moocore is the only peer that the headline cases need: it judges the answers.
 pins=$(python3 - numpy matplotlib moocore <<'PYTHON'
 import re, sys, tomllib
 

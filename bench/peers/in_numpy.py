@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import math
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -11,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from bench import judge
-from bench.cases import DRAWN, EPSILON, SAMPLES, Case
+from bench.cases import BETA, DRAWN, EPSILON, SAMPLES, Case
 from bench.timing import Work
 from bench.workloads import FRONTS, Array
 
 _MOST_SETS = 10_000  # sets of a batch that a loop in Python may go through
 _DENSE = 10_000  # points whose pairs fit in memory as a list
 _MOST_PAIRED = 10_000  # points whose pairs fit in memory as a table of bools
+_MOST_AT_ONCE = 30_000_000  # booleans: who attains which cell
 
 
 def answer_each(case: Case, answer: Callable[[Array], Any]) -> Callable[[], Any] | None:
@@ -90,6 +91,28 @@ class Moocore:
         """C: HVC3D in 3-D, leaving one out from 4."""
         return answer_each(case, partial(self._library.hv_contributions, ref=case.ref))
 
+    def hypervolume_gradient(self, case: Case) -> Callable[[], Any] | None:
+        """Has no gradient: without one objective, contributions to the points before.
+
+        No two points may have the same value.
+        """
+        if case.objectives == 2 or case.groups:
+            return None
+        points, contribute = case.doubles, self._library.hv_contributions
+
+        def run() -> Array:
+            slopes = np.empty(points.shape)
+            for m in range(case.objectives):
+                order = np.argsort(points[:, m])
+                rest, ref = np.delete(points[order], m, axis=1), np.delete(case.ref, m)
+                slopes[order, m] = [
+                    -contribute(rest[:count], ref=ref, ignore_dominated=False)[-1]
+                    for count in range(1, len(rest) + 1)
+                ]
+            return slopes
+
+        return run
+
     # C: pairs, for IGD+ until a point dominates, for epsilons until one is near enough.
     igd, igd_plus, avg_hausdorff_dist, epsilon_additive, epsilon_mult = map(
         _compare_by, ("igd", "igd_plus", "avg_hausdorff_dist", "epsilon_additive", "epsilon_mult")
@@ -112,7 +135,7 @@ class Moocore:
 
     def eafdiff(self, case: Case) -> Callable[[], Any]:
         """C: a sweep."""
-        return partial(self._library.eafdiff, *judge.halve_runs(case))
+        return partial(self._library.eafdiff, *case.halves)
 
     def weighted_hypervolume(self, case: Case) -> Callable[[], Any]:
         """C: a sweep over points and rectangles."""
@@ -134,19 +157,50 @@ class Moocore:
 
     def normalise(self, case: Case) -> Callable[[], Any]:
         """Its filter, and its scaling by the range that is left."""
-        return partial(judge.scale_by_front, case)
+        return partial(self._scale, case.doubles)
+
+    def _scale(self, points: Array) -> Any:
+        front = self._library.filter_dominated(points)
+        return self._library.normalise(points, lower=front.min(axis=0), upper=front.max(axis=0))
 
     def knee_points(self, case: Case) -> Callable[[], Any]:
         """Has no knees: its filter and its scaling, the sum by NumPy."""
-        return partial(judge.find_knee, case)
+        points = case.doubles
+
+        def run() -> Array:
+            kept = self._library.is_nondominated(points, keep_weakly=True)
+            total = np.where(kept, self._scale(points).sum(axis=1), np.inf)
+            return np.asarray(total == total.min())
+
+        return run
 
     def removal_subset(self, case: Case) -> Callable[[], Any]:
         """Recompute all contributions after each removal, as pymoo does."""
-        return partial(judge.remove_least, case)
+        contribute = partial(self._library.hv_contributions, ref=case.ref)
+
+        def run() -> Array:
+            left = np.arange(case.points)
+            while len(left) > case.kept:
+                left = np.delete(left, np.argmin(contribute(case.doubles[left])))
+            return left
+
+        return run
 
     def archive_bounded(self, case: Case) -> Callable[[], Any]:
         """Filter and recompute contributions for every point; there is no archive."""
-        return partial(judge.bound_archive, case)
+        library, points = self._library, case.doubles
+
+        def run() -> Array:
+            left = np.arange(case.points)
+            for i in range(case.points, len(points)):
+                left = np.append(left, i)
+                left = left[library.is_nondominated(points[left])]
+                if len(left) > case.points:
+                    contributions = library.hv_contributions(points[left], ref=case.ref)
+                    left = np.delete(left, np.argmin(contributions))
+            return left
+
+        return run
 
     def archive_add(self, case: Case) -> Work:
         """Filter and recompute the hypervolume for every point; there is no archive."""
@@ -224,7 +278,7 @@ class MoocoreC:
         if rank is None:
             return None
         rewards = -case.data
-        return lambda: judge.compute_advantages(rank(), rewards, case.weights)
+        return lambda: compute_advantages(rank(), rewards, case.weights)
 
 
 def _compile_moocore() -> tuple[Any, Any, Any]:
@@ -611,14 +665,100 @@ class Numpy:
 
     def exact_subset(self, case: Case) -> Callable[[], Any] | None:
         """Combine every last point of a subset with every one before it."""
-        return partial(judge.find_best_subset, case.doubles, case.ref, case.kept)
+        return partial(find_best_subset, case.doubles, case.ref, case.kept)
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any] | None:
         """Every cell of every grid against every point."""
-        if case.mask is not None or not case.groups:
+        if not case.groups:
             return None
-        return partial(judge.compute_hypervolume_advantages, case.ref - case.doubles, DRAWN)
+        sides, mask = case.ref - case.doubles, case.mask
+        if mask is None:
+            return partial(compute_hypervolume_advantages, sides, DRAWN)
+
+        def run() -> Array:
+            advantages = np.zeros(mask.shape)
+            for own, group, keep in zip(advantages, sides, mask, strict=True):
+                own[keep] = compute_hypervolume_advantages(group[None, keep], DRAWN)[0]
+            return advantages
+
+        return run
 
 
 def _is_sweep(case: Case) -> bool:
     return case.objectives == 2 and not case.groups and case.workload in FRONTS
+
+
+def compute_advantages(ranks: Array, rewards: Array, weights: Array) -> Array:
+    """Turn ranks into centred advantages, by the formula, for all groups at once."""
+    score = rewards @ weights.astype(rewards.dtype)
+    inside = np.full_like(score, 0.5)
+    for front in range(int(ranks.max()) + 1):
+        members = ranks == front
+        low = np.where(members, score, np.inf).min(axis=1, keepdims=True)
+        high = np.where(members, score, -np.inf).max(axis=1, keepdims=True)
+        spread = members & (high > low)
+        span = np.where(high > low, high - low, 1)
+        low = np.where(np.isfinite(low), low, 0)
+        inside = np.where(spread, (score - low) / span, inside)
+    raw = ranks.max(axis=1, keepdims=True) + 1 - ranks + BETA * (inside - 0.5)
+    return np.asarray(raw - raw.mean(axis=1, keepdims=True))
+
+
+def compute_hypervolume_advantages(sides: Array, k: int) -> Array:
+    """Compute the advantages of HV@k, shape (groups, points), some groups at a time.
+
+    Args:
+        sides: shape (groups, points, objectives), distances from the reference, none negative.
+        k: how many are drawn; all points, if these are fewer.
+
+    By the two integrals of the marginal and of its baseline: every cell of the grid through all
+    points against every point.
+    """
+    _, points, objectives = sides.shape
+    many = max(1, _MOST_AT_ONCE // points ** (objectives + 1))
+    return np.concatenate(
+        [_integrate(sides[start : start + many], k) for start in range(0, len(sides), many)]
+    )
+
+
+def _integrate(sides: Array, k: int) -> Array:
+    groups, n, objectives = sides.shape
+    grid = np.sort(sides, axis=1)
+    edges = np.concatenate([np.zeros_like(grid[:, :1]), grid], axis=1)
+    volume = np.ones((groups, 1))
+    attained = np.ones((groups, n, 1), dtype=bool)  # does point i attain the cell?
+    for m in range(objectives):
+        width = np.diff(edges[..., m], axis=1)
+        volume = (volume[:, :, None] * width[:, None]).reshape(groups, -1)
+        reaches = sides[:, :, None, m] >= grid[:, None, :, m]
+        attained = (attained[..., None] & reaches[:, :, None]).reshape(groups, n, -1)
+    others = attained.sum(axis=1, keepdims=True, dtype=np.int8) - attained
+    density = _chances_to_miss(n - 1, min(k, n) - 1)[others]
+    density = density * (attained if k >= n else attained - 1.0)
+    if k < n:  # minus the gain of one more draw
+        density += _chances_to_miss(n - 1, k)[others]
+    return np.asarray(np.einsum("gic,gc->gi", density, volume))
+
+
+def _chances_to_miss(n: int, k: int) -> Array:
+    """For c from 0 to n, the chance that k draws of n miss all of c."""
+    return np.array([math.comb(n - c, k) / math.comb(n, k) for c in range(n + 1)])
+
+
+def find_best_subset(front: Array, ref: Array, k: int) -> Array:
+    """Find the subset of a front of two objectives with the largest hypervolume.
+
+    Dynamic programming over the size of the subset and its last point: O(k · n²).
+    """
+    order = np.argsort(-front[:, 0])
+    x, y = (ref - front[order]).T
+    more = np.where(np.tri(len(x), k=-1, dtype=bool), (x[:, None] - x) * y[:, None], -np.inf)
+    best, choices = x * y, []
+    for _ in range(k - 1):
+        volumes = best + more
+        choices.append(volumes.argmax(axis=1))
+        best = volumes.max(axis=1)
+    chosen = [int(best.argmax())]
+    for choice in reversed(choices):
+        chosen.append(int(choice[chosen[-1]]))
+    return np.asarray(order[chosen])

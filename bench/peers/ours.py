@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 import paretopo_core as pp
-from bench import judge
 from bench.cases import (
     BETA,
     DEVIATION,
-    DIVISIONS,
     DRAWN,
     EPSILON,
     REFERENCE_INDICATORS,
@@ -57,10 +55,7 @@ _CALLS: dict[str, _Call] = {
         pp.hypervolume_gradient,
         lambda case: {"ref": case.ref, "wanted": case.wanted},
     ),
-    "r2": (
-        pp.r2_indicator,
-        lambda case: {"ideal": 0, "weights": None if case.objectives == 2 else DIVISIONS},
-    ),
+    "r2": (pp.r2_indicator, lambda _: {"ideal": 0}),
     "greedy_subset": _subset("greedy"),
     "removal_subset": _subset("greedy_removal"),
     "exact_subset": _subset("exact"),
@@ -131,7 +126,7 @@ class Paretopo:
 
     def eafdiff(self, case: Case) -> Callable[[], Any]:
         """By moocore's name."""
-        return partial(moocore.eafdiff, *judge.halve_runs(case))
+        return partial(moocore.eafdiff, *case.halves)
 
     def weighted_hypervolume(self, case: Case) -> Callable[[], Any]:
         """One front, and a grid of boxes."""
