@@ -27,7 +27,7 @@ examples, from the root of a checkout:
   python -m bench fronts hypervolume        two operations
   python -m bench --resume                  continue an interrupted run
   python -m bench --plots-only              draw the plots again from the CSV files
-  python -m bench --promises                compare the CSV files with the targets
+  python -m bench --leads                   print the smallest leads, from the CSV files
   python -m bench --device cuda             on a GPU, with the peers that support it
   python -m bench --against OLD/bin/python=main   compare this build with another one
   PARETOPO_ISA=avx2 python -m bench         use a specific instruction set
@@ -85,7 +85,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--device", choices=("cpu", "cuda"), default="cpu", help="device of the data")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--plots-only", action="store_true", help="only draw")
-    only.add_argument("--promises", action="store_true", help="only print the table of targets")
+    only.add_argument("--leads", action="store_true", help="only print the smallest leads")
     only.add_argument(
         "--against",
         metavar="PYTHON[=LABEL]",
@@ -115,14 +115,12 @@ def _require(*packages: str) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     from bench import command  # only where everything it takes is installed
 
-    if parsed.promises and parsed.device != "cpu":
-        raise ValueError("--promises are about CPUs: drop --device")
     description = command.describe(parsed.device)
     kinds = (("quick", parsed.quick), ("against", parsed.against))
     kind = "-".join(name for name, is_chosen in kinds if is_chosen)
     folder = Path(parsed.out or command.choose_folder(description, kind))
-    if parsed.promises:
-        print(command.write_promises(folder), end="")
+    if parsed.leads:
+        print(command.render_leads(parsed.operations, folder), end="")
         return 0
     how = {"quick": parsed.quick, "resume": parsed.resume}
     if parsed.against:
@@ -135,8 +133,7 @@ def _run(parsed: argparse.Namespace) -> int:
         return 0 if is_kept else _SLOWER
     if not parsed.plots_only:
         command.measure(parsed.operations, folder, description, **how)
-        if parsed.device == "cpu" and not parsed.quick:  # promises are about full sizes
-            print(f"\n{command.write_promises(folder)}")
+        print(f"\n{command.render_leads(parsed.operations, folder)}")
     for path in command.draw(parsed.operations, folder):
         print(path)
     return 0

@@ -1,4 +1,4 @@
-"""The steps of ``python -m bench``: measure, draw, and compare the results with the targets."""
+"""The steps of ``python -m bench``: measure, draw, and compare."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import builds, machine, peers, rows
+from bench import builds, leads, machine, peers, rows
 from bench.cases import GPU_OPERATIONS, HEADLINE_OPERATIONS, OPERATIONS
-from bench.promises import check_promises, count_losses, render
 from bench.rows import Measurement
 from bench.runner import Build, Plan, Runner
 from bench.timing import Effort
@@ -129,19 +128,13 @@ def draw(names: Sequence[str], folder: Path) -> list[Path]:
     return plots.draw(_read(names, folder), folder)
 
 
-def write_promises(folder: Path) -> str:
-    """Write ``promises.md``, the table of promises for the CSV files in a folder; return it.
+def render_leads(names: Sequence[str], folder: Path) -> str:
+    """Render our smallest lead in each operation, from the CSV files in a folder.
 
     Raises:
-        ValueError: there are none.
+        ValueError: there are none, or an unknown operation.
     """
-    measured = _read((), folder)
-    file = folder / "machine.json"
-    here = json.loads(file.read_text(encoding="utf-8")) if file.exists() else describe()
-    table = render(check_promises(measured, str(here["instruction set"])))
-    text = f"{table}\n{count_losses(measured)}"
-    (folder / "promises.md").write_text(text, encoding="utf-8")
-    return text
+    return leads.render(_read(names, folder))
 
 
 def _write(folder: Path, description: dict[str, object]) -> None:
