@@ -1,7 +1,8 @@
 // Sizes at which one algorithm takes over from another, for each instruction set.
-// scripts/measure_switches.py measures both sides of each. The comments give its ratio on an EPYC
-// with AVX-512: the time of a group with one point more over the time of a group at the bound. The
-// results do not depend on these numbers.
+// `python -m bench bounds` measures groups on both sides of several. The comments give a ratio
+// on an EPYC with AVX-512, measured by scripts/measure_switches.py of commit edb7949e: the time of
+// a group with one point more over the time of a group at the bound. The results do not depend on
+// these numbers.
 #pragma once
 
 #include <cstddef>
