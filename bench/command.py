@@ -44,7 +44,6 @@ def measure(
     *,
     quick: bool = False,
     resume: bool = False,
-    plan: Plan | None = None,
 ) -> None:
     """Measure operations into CSV files in a folder; all operations if none is named.
 
@@ -54,7 +53,6 @@ def measure(
         description: of the machine, by ``describe``.
         quick: small sizes and few samples, as a smoke test.
         resume: keep the results of an interrupted run.
-        plan: how hard to measure, instead of the usual.
 
     Raises:
         ValueError: an unknown operation.
@@ -62,11 +60,11 @@ def measure(
     on_gpu = "gpu" in description
     operations = GPU_OPERATIONS if on_gpu else OPERATIONS
     chosen = _check(names, operations)
-    usual = QUICK if quick else Plan()
+    plan = QUICK if quick else Plan()
     if on_gpu:
-        usual = Plan(usual.effort, limit_s=30.0, names=peers.ON_GPU)
+        plan = Plan(plan.effort, limit_s=30.0, names=peers.ON_GPU)
     folder.mkdir(parents=True, exist_ok=True)
-    with Runner(plan or usual) as runner:
+    with Runner(plan) as runner:
         here = {**description, "versions": {**runner.versions, "numpy": np.__version__}}
         for key, value in here.items():
             print(f"{key}: {value}")
@@ -89,7 +87,6 @@ def measure_against(
     *,
     quick: bool = False,
     resume: bool = False,
-    plan: Plan | None = None,
 ) -> bool:
     """Measure another build of this package and this one in turns; print the ratios.
 
@@ -103,7 +100,7 @@ def measure_against(
     operations = {**usual, **HEADLINE_OPERATIONS}
     chosen = _check(names or [*usual], operations)
     compared = []
-    with Runner(replace(plan or AGAINST, other=build)) as runner:
+    with Runner(replace(AGAINST, other=build)) as runner:
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder, {**description, "versions": runner.versions})
         for name in chosen:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -164,11 +164,10 @@ def _forward(process: subprocess.Popen[str], replies: queue.Queue[str]) -> None:
 
 
 class Runner:
-    """The peers that are installed, and the judge; ``log`` gets one line per case."""
+    """The peers that are installed, and the judge; prints one line per case."""
 
-    def __init__(self, plan: Plan, log: Callable[[str], None] = print) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._log = log
         found = {name: peers.find_version(name) for name in plan.names}
         self.versions = {name: version for name, version in found.items() if version is not None}
         self.missing = [name for name, version in found.items() if version is None]
@@ -194,7 +193,7 @@ class Runner:
         """
         part = path.with_suffix(".csv.part")
         if resume and path.exists():
-            self._log(f"{path.name} is complete")
+            print(f"{path.name} is complete")
             return
         done = {row.case for row in rows.read(part)} if resume and part.exists() else set()
         if not done:
@@ -217,7 +216,7 @@ class Runner:
         start = time.perf_counter()
         measured = list(self._measure(case))
         rows.write(path, measured, append=True)
-        self._log(_summarise(case, measured, time.perf_counter() - start))
+        print(_summarise(case, measured, time.perf_counter() - start))
 
     def _measure(self, case: Case) -> Iterator[Measurement]:
         with tempfile.TemporaryDirectory() as folder:
@@ -228,7 +227,7 @@ class Runner:
             }
             judged = self._processes[worker.JUDGE].ask(request, 10 * self._plan.limit_s)
             if judged["status"] != "ok":
-                self._log(f"{case}: no right answer, {judged.get('note', judged['status'])}")
+                print(f"{case}: no right answer, {judged.get('note', judged['status'])}")
                 return
             names = [
                 name

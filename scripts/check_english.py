@@ -1,10 +1,9 @@
 """Check prose and names for words and openings that this project avoids.
 
-Usage: check_english.py [--count] [FILE]...
+Usage: check_english.py [FILE]...
 
 Checks comments, docstrings, messages and names of functions and classes in the given files, or in
-all tracked ones. Exits with status 1 if a file breaks a rule. `--count` prints the number of
-breaches in each room instead. CONTRIBUTING.md has the rules.
+all tracked ones. Exits with status 1 if a file breaks a rule. CONTRIBUTING.md has the rules.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,23 +105,13 @@ def breaches(path: Path) -> Iterator[str]:
                 yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: name: {match[1]}"
 
 
-def main(arguments: list[str]) -> int:
+def main(files: list[str]) -> int:
     """Check the files and return the exit status."""
-    count = "--count" in arguments
-    files = [name for name in arguments if name != "--count"]
     if not files:
         listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True)
         files = listed.stdout.split("\n")
     kinds = (".py", ".md", ".rst", ".toml", ".sh", ".cmake", ".txt", ".yml", ".yaml", *CPP)
     files = [name for name in files if name.endswith(kinds) and not name.startswith(EXEMPT)]
-    if count:
-        rooms: Counter[str] = Counter()
-        for name in files:
-            found = list(breaches(Path(name)))
-            rooms["/".join(Path(name).parts[:-1][:2]) + "/"] += len(found)
-        print(*(f"{total:6} {room}" for room, total in sorted(rooms.items())), sep="\n")
-        print(f"{rooms.total():6} in all")
-        return 0
     found = [line for name in files for line in breaches(Path(name))]
     for line in found:
         print(line)

@@ -48,7 +48,7 @@ install() {
     python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$(echo "$venv"/lib/python*/site-packages)/python3.pth"
   fi
   "$python" -m pip install --quiet "scikit-build-core>=0.11" "pybind11>=3.0" cmake ninja "numpy>=1.26" matplotlib \
-    moocore==0.3.2 hypothesis pytest pytest-timeout pytest-xdist || return
+    moocore==0.3.2 numba hypothesis pytest pytest-timeout pytest-xdist || return
   for peer in botorch evotorch evox; do
     "$python" -m pip install --quiet $peer || echo "the benchmark leaves out $peer"
   done

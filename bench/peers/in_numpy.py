@@ -677,8 +677,8 @@ class Numpy:
 
         def run() -> Array:
             advantages = np.zeros(mask.shape)
-            for own, group, keep in zip(advantages, sides, mask, strict=True):
-                own[keep] = compute_hypervolume_advantages(group[None, keep], DRAWN)[0]
+            for g, keep in enumerate(mask):
+                advantages[g, keep] = compute_hypervolume_advantages(sides[g][None, keep], DRAWN)
             return advantages
 
         return run
