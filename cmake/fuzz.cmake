@@ -1,5 +1,5 @@
-# The targets of fuzz/: libFuzzer checks the core against the definitions, with AddressSanitizer and
-# UndefinedBehaviorSanitizer on.
+# The targets of fuzz/: libFuzzer compares the instruction sets and the emulated GPU, with
+# AddressSanitizer and UndefinedBehaviorSanitizer on.
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "PARETOPO_FUZZ needs clang with libFuzzer: CXX=clang++ (Debian: clang, libclang-rt-dev)")
 endif()

@@ -17,7 +17,7 @@ endfunction()
 if(PARETOPO_FIBERS)
   set(PARETOPO_EMULATED ON)
   write_source(.cpp emulated fiber_launcher.hpp ${gpu_operations})
-elseif(PARETOPO_EMULATED)
+elseif(PARETOPO_EMULATED OR PARETOPO_FUZZ)
   write_source(.cpp emulated launcher.hpp ${gpu_operations})
   # For tests only: -O1 compiles in half the time.
   set_source_files_properties(${gpu_sources} PROPERTIES COMPILE_OPTIONS -O1)

@@ -8,9 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/lanes/isa.hpp"
-#include "cpu/runtime/for_each_group.hpp"
-#include "ops.hpp"
+#include "batch.hpp"
 
 namespace paretopo::fuzz {
 
@@ -109,12 +107,9 @@ struct Input {
         for (int byte = 0; byte < 3; ++byte) batch.minimised = batch.minimised << 8 | bytes.next();
         batch.minimised &= (std::uint64_t{1} << batch.objectives) - 1;
         const bool is_masked = bytes.next() % 2 == 0;
-        cpu::set_threads(1 + bytes.next() % 2);
-        cpu::set_isa(cpu::isas()[bytes.next() % cpu::isas().size()]);
-        const std::size_t rows = static_cast<std::size_t>(batch.groups * batch.points);
-        values.resize(rows * static_cast<std::size_t>(batch.objectives));
+        values.resize(rows() * objectives());
         fill(bytes, finite);
-        mask.resize(rows, 1);
+        mask.resize(rows(), 1);
         if (is_masked) {
             for (std::uint8_t& each : mask) each = bytes.next() % 4 != 0;
         }
@@ -122,12 +117,10 @@ struct Input {
         batch.mask = is_masked ? mask.data() : nullptr;
     }
 
-    bool is_present(std::int64_t g, int i) const {
-        return mask[static_cast<std::size_t>(g * batch.points + i)] != 0;
-    }
-    const Scalar* point(std::int64_t g, int i) const {
-        return batch.group(g) + std::int64_t{i} * batch.objectives;
-    }
+    std::size_t groups() const { return static_cast<std::size_t>(batch.groups); }
+    std::size_t objectives() const { return static_cast<std::size_t>(batch.objectives); }
+    std::size_t rows() const { return groups() * static_cast<std::size_t>(batch.points); }
+    const Scalar* row(std::size_t at) const { return values.data() + at * objectives(); }
     double sign(int objective) const { return batch.is_minimised(objective) ? -1.0 : 1.0; }
 
   private:
@@ -150,12 +143,16 @@ struct Input {
     }
 };
 
-// One number for each objective, below most of the values above.
+// One number for each objective of `count` groups, below most of the values above.
 template <typename Scalar>
-void append_reference(Bytes& bytes, const Input<Scalar>& in, std::vector<double>& ref) {
-    for (int m = 0; m < in.batch.objectives; ++m) {
-        ref.push_back(in.sign(m) * (bytes.next() % 4 == 0 ? bytes.next(-2, 1) : -2));
+std::vector<double> read_references(Bytes& bytes, const Input<Scalar>& in, std::size_t count = 1) {
+    std::vector<double> refs;
+    for (; count > 0; --count) {
+        for (int m = 0; m < in.batch.objectives; ++m) {
+            refs.push_back(in.sign(m) * (bytes.next() % 4 == 0 ? bytes.next(-2, 1) : -2));
+        }
     }
+    return refs;
 }
 
 }  // namespace paretopo::fuzz

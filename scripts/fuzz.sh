@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes the compiled core against its definitions, under the address and undefined-behaviour
-# sanitizers:
+# Fuzzes the compiled core under the address and undefined-behaviour sanitizers. All instruction sets and
+# the emulated GPU must compute the same numbers:
 #     scripts/fuzz.sh [SECONDS_EACH [TARGET ...]]      (default 600, all of fuzz/)
 # Needs clang with libFuzzer (Debian: clang, libclang-rt-dev). A mismatch prints its input.
 set -euo pipefail
