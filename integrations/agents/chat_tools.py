@@ -25,7 +25,7 @@ def find_calls(
         tokenizer: Its response template defines the form of a call, as on TRL; a turn that it
             cannot read has no calls. Without a response template, and with transformers older than
             5.13, a call is JSON between <tool_call> and </tool_call> or between <call> and </call>,
-            or has the form of the bundled templates, <<name key=value>>. Malformed calls are
+            or has the form of the bundled template, <<name key=value>>. Malformed calls are
             skipped.
         functions: Tools; the arguments of calls that are not JSON are converted to their types.
 

@@ -165,7 +165,7 @@ def _bare_pieces(tokenizer: Any, conversation: list[Message]) -> tuple[Prompt, _
     if answer["role"] != "assistant" or any(one["role"] == "assistant" for one in asked):
         raise ConfigError(
             "model.chat_template: this model has no chat template, and the warm-up's rollouts call "
-            'tools or take several turns: use "chatml-tools" or "plain-tools", or set '
+            'tools or take several turns: use "chatml-tools" or a .jinja file, or set '
             "warmup.steps = 0"
         )
     return asked, [(answer["content"] + tokenizer.eos_token, True)]
@@ -186,7 +186,7 @@ def _conversation_pieces(
             raise ConfigError(
                 "the chat template does not keep prefixes: it renders "
                 f"{whole[-80:]!r} for a conversation that begins as {prompt[-80:]!r}; use another "
-                'one, model.chat_template = "chatml-tools" or "plain-tools", or set '
+                'one, model.chat_template = "chatml-tools" or a .jinja file, or set '
                 "warmup.steps = 0"
             )
         end = whole.rfind(tokenizer.eos_token, len(prompt))

@@ -42,9 +42,8 @@ def _enable_tool_calls(tokenizer: Any, path: str) -> Any:
             has = "is missing, and the task calls tools"
         raise ConfigError(
             f"model.path: the chat template of {path!r} {has}: give it one that does, "
-            'model.chat_template = "chatml-tools" (if the tokenizer has <|im_start|>), '
-            '"plain-tools", or a .jinja file, or use a model trained for tool use, such as '
-            "Qwen/Qwen3-0.6B"
+            'model.chat_template = "chatml-tools" (if the tokenizer has <|im_start|>) or a .jinja '
+            "file, or use a model trained for tool use, such as Qwen/Qwen3-0.6B"
         )
     if getattr(tokenizer, "response_template", None) is None:
         try:
@@ -53,7 +52,6 @@ def _enable_tool_calls(tokenizer: Any, path: str) -> Any:
             raise ConfigError(
                 f"model.chat_template: TRL cannot parse the tool calls of {path!r}: it does not "
                 "know the template; put a response template next to it, NAME.json "
-                "next to NAME.jinja (docs/models.md has one), or use "
-                '"chatml-tools" or "plain-tools"'
+                'next to NAME.jinja (docs/models.md has one), or use "chatml-tools"'
             ) from error
     return tokenizer

@@ -1,6 +1,6 @@
 """Chat templates: each renders messages as text, and parses text into messages.
 
-A template is a pair of files, like the two here. NAME.jinja renders a conversation; NAME.json is
+A template is a pair of files, like the one here. NAME.jinja renders a conversation; NAME.json is
 transformers' `response_template`, which finds tool calls in the policy's text. `{eos}` in it
 stands for the tokenizer's end of a turn, as `eos_token` does in the template.
 """
@@ -14,17 +14,8 @@ from typing import Any
 
 from paretopo.config import OWN, ConfigError
 
-_BUNDLED = Path(__file__).parent
+_BUNDLED = "chatml-tools"
 _CHATML = ("<|im_start|>", "<|im_end|>")
-
-
-def bundled_templates() -> list[str]:
-    """Return the names that `model.chat_template` takes.
-
-    >>> bundled_templates()
-    ['chatml-tools', 'plain-tools']
-    """
-    return sorted(file.stem for file in _BUNDLED.glob("*.jinja"))
 
 
 def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | None:
@@ -40,12 +31,12 @@ def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | 
             tokenizer lacks the template's tokens.
     """
     template, response = _read_template(name)
-    if name == "chatml-tools":
+    if name == _BUNDLED:
         missing = [one for one in _CHATML if one not in tokenizer.get_vocab()]
         if missing:
             raise ConfigError(
                 f'model.chat_template = "{name}" needs a tokenizer with {" and ".join(_CHATML)}, '
-                f'and that of {path!r} has no {" and no ".join(missing)}: use "plain-tools"'
+                f"and that of {path!r} has no {' and no '.join(missing)}: use a .jinja file"
             )
         tokenizer.eos_token = _CHATML[1]
     tokenizer.chat_template = template
@@ -65,10 +56,11 @@ def fill_response(value: Any, end: str) -> Any:
 
 def _read_template(name: str) -> tuple[str, dict[str, Any] | None]:
     """Return the template, and its response template if the file comes with one."""
-    file = _BUNDLED / f"{name}.jinja" if name in bundled_templates() else Path(name)
+    file = Path(__file__).with_name(f"{name}.jinja") if name == _BUNDLED else Path(name)
     if file.suffix != ".jinja" or not file.is_file():
-        known = ", ".join(f'"{one}"' for one in (OWN, *bundled_templates()))
-        raise ConfigError(f"model.chat_template must be {known} or a .jinja file, got {name!r}")
+        raise ConfigError(
+            f'model.chat_template must be "{OWN}", "{_BUNDLED}" or a .jinja file, got {name!r}'
+        )
     text = file.read_text(encoding="utf-8")
     back = file.with_suffix(".json")
     if not back.is_file():

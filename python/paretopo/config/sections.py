@@ -50,8 +50,7 @@ class ModelConfig:
     )
     chat_template: str = key(
         OWN,
-        'The model\'s "own" template; "chatml-tools" or "plain-tools", which render tool calls; '
-        "or a .jinja file.",
+        'The model\'s "own" template; "chatml-tools", which renders tool calls; or a .jinja file.',
     )
     dtype: Literal["auto", "float32", "bfloat16"] = key(
         "auto",

@@ -54,7 +54,7 @@ def test_a_base_model_imitates_answers_as_texts(tmp_path):
     assert tokens[: len(tokens) - sum(written)] == prompt_tokens(tokenizer, answer[:1])
     state = tmp_path / "warmup.pt"
     assert warm_up(model, tokenizer, lambda _: [answer, answer[:1] + TALK[-1:]], SETTINGS, state)
-    with pytest.raises(ConfigError, match=r'use "chatml-tools" or "plain-tools", or set warmup'):
+    with pytest.raises(ConfigError, match=r'use "chatml-tools" or a .jinja file, or set warmup'):
         encode(tokenizer, TALK)
 
 
