@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import hashlib
 import json
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,6 @@ from paretopo.tasks.task import Task
 
 _MADE = "start"  # under checkpoints/
 _POSITIONS = 512  # longest conversation with a tiny model, in tokens
-_ASKED_EVERY = 0.5  # seconds
 _NOT_OF_WARMUP = ("rewards.file", "task.held_out")
 
 
@@ -101,6 +98,8 @@ def warm_up_policy(
 ) -> None:
     """Warm up the policy, or load the warm-up from `warmup.shared`; save the result there too.
 
+    Runs that begin at the same time each warm up, and all take the warm-up that ends first.
+
     Args:
         config: The run's configuration.
         task: Writes the traces.
@@ -114,55 +113,32 @@ def warm_up_policy(
     """
     from paretopo.integrations.huggingface.warmup import make_trace_source, warm_up
 
+    train_or_load = partial(
+        warm_up,
+        model,
+        tokenizer,
+        make_trace_source(task, config.warmup),
+        config.warmup,
+        state_file,
+        should_stop,
+        functions=task.functions,
+        dtype=compute_dtype(config.model, model.device.type),
+    )
     shared = None if config.warmup.shared == NONE else shared_warmup(config)
-    with _claim(shared, should_stop):
-        if shared is not None and shared.exists():
-            state_file.unlink(missing_ok=True)  # it may be incomplete
-            link_or_copy(shared, state_file)
-        finished = warm_up(
-            model,
-            tokenizer,
-            make_trace_source(task, config.warmup),
-            config.warmup,
-            state_file,
-            should_stop,
-            functions=task.functions,
-            dtype=compute_dtype(config.model, model.device.type),
-        )
-        if not finished:
+    if shared is None or not shared.exists():
+        if not train_or_load():
             raise KeyboardInterrupt
-        if shared is not None and not shared.exists():
-            # Without working locks others may write it too: each run writes a file of its own.
+        if shared is None:
+            return
+        if not shared.exists():
+            shared.parent.mkdir(parents=True, exist_ok=True)
             temporary = shared.with_name(f"{shared.name}.{os.getpid()}")
             link_or_copy(state_file, temporary)
             temporary.replace(shared)
-
-
-@contextmanager
-def _claim(shared: Path | None, should_stop: Callable[[], bool]) -> Iterator[None]:
-    """Wait while another run makes the same warm-up; the claim of a killed run expires.
-
-    Raises:
-        KeyboardInterrupt: `should_stop` returned True.
-    """
-    if shared is None or shared.exists():
-        yield
-        return
-    shared.parent.mkdir(parents=True, exist_ok=True)
-    file = shared.with_suffix(".lock")
-    with file.open("w") as lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if should_stop():
-                    raise KeyboardInterrupt from None
-                time.sleep(_ASKED_EVERY)
-            except OSError:
-                break  # a file system without locks
-        yield
-        file.unlink(missing_ok=True)  # runs that wait for the claim find the warm-up
+            return
+    state_file.unlink(missing_ok=True)  # it may be incomplete, or a copy of another run's
+    link_or_copy(shared, state_file)
+    train_or_load()
 
 
 def shared_warmup(config: RunConfig) -> Path:
