@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from paretopo.config import NONE, RunConfig
 from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.agents.chat_tools import find_calls, result_frame
-from paretopo.integrations.agents.episodes import EpisodeAgent
-from paretopo.protocols.episode import Episode
 from paretopo.tasks.calculator import CalculatorTask, CalculatorWithSolver
 from paretopo.tasks.choice import load_own_tools
 from paretopo.tasks.environment import Environment, find_prices, open_environment
@@ -27,18 +26,65 @@ def make_agent(config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> T
     return (FunctionAgent if presented else ProtocolAgent)(config, tokenizer, label)
 
 
-class ProtocolAgent(EpisodeAgent):
-    """Plays the task's episodes, in which text and tool alternate, and grades as the task does."""
+class ProtocolAgent(ToolAgent):
+    """Plays an episode of the task, in which text and tool alternate, then grades the text."""
 
-    def episode(self) -> Episode:
-        """Return a new episode."""
-        new_episode = environment_of(self.config).new_episode
-        assert new_episode is not None
-        return new_episode()
+    def __init__(self, config: RunConfig, tokenizer: Any, label: Mapping[str, Any]) -> None:
+        super().__init__(config, tokenizer, label)
+        self._environment = environment_of(config)
+        assert self._environment.new_episode is not None
+        self._episode = self._environment.new_episode()
+        self._written: list[str] = []
+        self._control = _find_control_tokens(tokenizer)
 
-    def grade(self, response: str) -> float | None:
-        """Return 1 for a right answer, 0 for a wrong one, None without a known answer."""
-        return environment_of(self.config).grade(response, self.label["answer"])
+    @property
+    def stop(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Return the texts that end the next turn."""
+        return self._episode.stop
+
+    @property
+    def turn_tokens(self) -> int | None:  # type: ignore[override]
+        """Return the longest next turn in tokens."""
+        return self._episode.turn_tokens
+
+    async def turn(self, text: str) -> Turn:
+        """Take one step of the episode; grade all turns after the last, in a thread."""
+        self._written.append(text)
+        answer = await self._episode.step(text)
+        calls = self._episode.calls - self.calls
+        failed = self._episode.failed_calls - self.failed_calls
+        if not answer.done:
+            return Turn(self._cut(answer.feedback), calls, failed_calls=failed)
+        right = await asyncio.to_thread(
+            self._environment.grade, "".join(self._written), self.label["answer"]
+        )
+        components = {} if right is None else {"correct": float(right)}
+        return Turn("", calls, done=True, reward_components=components, failed_calls=failed)
+
+    def _cut(self, feedback: str) -> str:
+        feedback = _break_control_tokens(feedback, self._control)
+        limit = self._episode.feedback_tokens
+        if limit is None or not feedback:
+            return feedback
+        tokens = self.tokenizer(text=feedback, add_special_tokens=False)["input_ids"]
+        if len(tokens) <= limit:
+            return feedback
+        shorten: str = self.tokenizer.decode(tokens[:limit])
+        return shorten
+
+
+def _find_control_tokens(tokenizer: Any) -> tuple[str, ...]:
+    """Return the texts that a tokenizer reads as control tokens, such as the end of a turn."""
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    named = getattr(tokenizer, "all_special_tokens", ())
+    return tuple(dict.fromkeys([*named, *(str(one) for one in added if one.special)]))
+
+
+def _break_control_tokens(text: str, control: Sequence[str]) -> str:
+    """Break control tokens in a text: a tool's reply must not end the policy's turn."""
+    for one in control:
+        text = text.replace(one, f"{one[:1]} {one[1:]}")
+    return text
 
 
 class FunctionAgent(ToolAgent):

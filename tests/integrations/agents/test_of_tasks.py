@@ -8,12 +8,13 @@ import pytest
 from tokenizers import AddedToken
 
 from paretopo.config import loads
+from paretopo.integrations.agents import of_tasks
 from paretopo.integrations.agents.agent import ToolAgent, Turn
-from paretopo.integrations.agents.episodes import EpisodeAgent
 from paretopo.integrations.agents.of_tasks import FunctionAgent, ProtocolAgent, make_agent
 from paretopo.protocols.episode import SingleTurn
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.tasks.choice import ensure_search_server, make_task
+from paretopo.tasks.environment import Environment, grade_each
 from paretopo.tools.python_interpreter import ProgramResult
 
 
@@ -26,6 +27,17 @@ def played(agent, *texts):
     return asyncio.run(rollout())
 
 
+@pytest.fixture
+def play_by(monkeypatch):
+    """Return ``f(new_episode)``, which sets the protocol of every task."""
+
+    def set_protocol(new_episode, grade=lambda *_: 1.0):
+        environment = Environment(grade_each(grade), new_episode)
+        monkeypatch.setattr(of_tasks, "environment_of", lambda _: environment)
+
+    return set_protocol
+
+
 @pytest.mark.parametrize(
     ("text", "agent"),
     [
@@ -36,8 +48,8 @@ def played(agent, *texts):
         ('name = "questions"\ntrain = "a"\nheld_out = "b"\ntools = "t.py"', FunctionAgent),
     ],
 )
-def test_every_task_has_its_agent(text, agent, monkeypatch):
-    monkeypatch.setattr(ProtocolAgent, "episode", lambda self: None)
+def test_every_task_has_its_agent(text, agent, play_by):
+    play_by(SingleTurn)
     assert type(make_agent(loads(f"[task]\n{text}"), Words(), {})) is agent
 
 
@@ -78,36 +90,26 @@ def test_the_agent_plays_a_written_rollout_as_it_was_written(name, tmp_path):
         assert count == 6
 
 
-def test_tool_results_add_no_control_tokens():
+def test_tool_results_add_no_control_tokens(play_by):
     class Prints:
         async def run_async(self, code):
             return ProgramResult("so <end> <|tool|>", "", 0, 0.1)
 
-    class Parrot(EpisodeAgent):
-        def episode(self):
-            return TorlEpisode(Prints())
-
+    play_by(lambda: TorlEpisode(Prints()))
     tokenizer = Words()
     tokenizer.all_special_tokens = ["<end>"]
     tokenizer.added_tokens_decoder = {7: AddedToken("<|tool|>", special=True)}
-    agent = Parrot(loads(""), tokenizer, {})
+    agent = ProtocolAgent(loads(""), tokenizer, {})
     ((turn, _),) = played(agent, "```python\nprint(1)\n```\n```output")
     assert turn.feedback == "\nso < end> < |tool|>\n```\n"
 
 
-def test_rollouts_are_graded_side_by_side():
+def test_rollouts_are_graded_side_by_side(play_by):
     together = threading.Barrier(2, timeout=60)
-
-    class Agent(EpisodeAgent):
-        def episode(self):
-            return SingleTurn()
-
-        def grade(self, response):
-            together.wait()
-            return 1.0
+    play_by(SingleTurn, lambda *_: float(together.wait() >= 0))
 
     async def play():
-        agents = [Agent(loads(""), Words(), {}) for _ in range(2)]
+        agents = [ProtocolAgent(loads(""), Words(), {"answer": "42"}) for _ in range(2)]
         await asyncio.gather(*(agent.take("42") for agent in agents))
         return [agent.measured["correct"] for agent in agents]
 
@@ -174,17 +176,16 @@ def test_failed_calls_of_functions_are_counted(function_turns):
     assert "failed_calls" not in function_turns("21")[0][1]
 
 
-def test_failed_programs_are_counted():
+def test_failed_programs_are_counted(play_by):
     class Prints:
         async def run_async(self, code):
             return ProgramResult("1\n", "", int("raise" in code), 0.1)
 
-    class Runs(EpisodeAgent):
-        def episode(self):
-            return TorlEpisode(Prints(), max_calls=2)
-
+    play_by(lambda: TorlEpisode(Prints(), max_calls=2))
     program = "```python\n{}\n```\n```output"
-    turns = played(Runs(loads(FAILURES), Words(), {}), *map(program.format, ("1", "raise")))
+    turns = played(
+        ProtocolAgent(loads(FAILURES), Words(), {}), *map(program.format, ("1", "raise"))
+    )
     assert [measured["failed_calls"] for _, measured in turns] == [0, 1]
 
 

@@ -195,21 +195,16 @@ def test_killed_job_resumes_at_its_checkpoint(new_run):
 
 
 OWN_AGENT = """
-from types import SimpleNamespace
-from paretopo.integrations.agents.episodes import EpisodeAgent
+from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
-class Episode:
-    stop, turn_tokens, feedback_tokens, calls = (" day",), 6, 2, 0
-    async def step(self, text):
+class Agent(ToolAgent):
+    stop, turn_tokens = (" day",), 6
+    async def turn(self, text):
         assert len(text) < 200
-        done = self.calls > 0 and text.count("7") != 1
-        self.calls += not done
-        return SimpleNamespace(feedback=" 7 7 7 7 7 7 7 7", done=done or self.calls > 3)
-class Agent(EpisodeAgent):
-    def episode(self):
-        return Episode()
-    def grade(self, response):
-        return float(len(response) % 2 == int(self.label["parity"]))
+        if self.calls == 0 or (self.calls < 4 and text.count("7") == 1):
+            return Turn(" 7 7", calls=1)
+        right = float(len(text) % 2 == int(self.label["parity"]))
+        return Turn(done=True, reward_components={"correct": right})
 class AgentExecutor(ToolAgentExecutor):
     agent = Agent
 """
