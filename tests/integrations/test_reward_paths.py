@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
+pytest.importorskip("trl")
 
 from paretopo.config import from_table
 from paretopo.integrations.openrlhf.rollouts import measure_own as measure_on_openrlhf
@@ -23,7 +23,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from math_verify import parse, verify
 from neighbour import count
+from trl.rewards import think_format_reward
 
 
 @dataclass
@@ -34,17 +36,30 @@ class _Weights:
 _WEIGHTS = _Weights()
 
 
-def words(completions, completion_ids, source, log_metric, **columns):
-    assert columns["answer"] and columns["id"] and columns["kind"]
+def words(completions, completion_ids, source, trainer_state, log_metric, log_extra, **columns):
+    assert columns["answer"] and columns["id"] and columns["kind"] and trainer_state == "state"
     log_metric("seen", float(len(completion_ids[0])))
+    log_extra("seen", completion_ids)
     own = [[m["content"] for m in one if m["role"] == "assistant"] for one in completions]
     return [_WEIGHTS.word * sum(map(count, texts)) for texts in own]
+
+
+def verified(completions, solution, **_):
+    # its limits are alarms of the process
+    return [
+        float(verify(parse(right), parse(one[-1]["content"])))
+        for one, right in zip(completions, solution)
+    ]
 
 
 def down(completions, **_):
     raise ConnectionError("503")
 
 
+"""
+OF_TEXTS = """
+def words(prompts, completions, **_):
+    return [float(len((prompt + " " + text).split())) for prompt, text in zip(prompts, completions)]
 """
 PACKAGE = """
 def make(parameter):
@@ -53,32 +68,44 @@ def make(parameter):
         return [{"packaged": parameter, "other": None} for _ in completions]
     return called
 """
-NAMES = ("words", "down", "packaged", "other")
-EXPECTED = {"words": 4.0, "down": None, "packaged": 5, "other": None}
+EXPECTED = {
+    "words": 4.0,
+    "verified": 1.0,
+    "down": None,
+    "packaged": 5,
+    "other": None,
+    "think_format_reward": 0.0,
+}
+NAMES = tuple(EXPECTED)
 CHAT = [{"role": "user", "content": "why?"}]
 TOKENS, MASK = [2, 4, 3], [1, 0, 1]  # the policy does not write the tool's token
 TURNS = [("assistant", 2), ("tool", 4), ("assistant", 3)]
 TOKENIZER = SimpleNamespace(
-    decode=lambda ids, **_: "".join(["", "why?", "so ", "it", "a tool "][i] for i in ids)
+    decode=lambda ids, **_: "".join(["", "why?", "so ", "$4$", "a tool "][i] for i in ids)
 )
-COLUMNS = {"prompt": CHAT, "source": "X"}
+COLUMNS = {"source": "X", "solution": "$4$"}
+FURTHER = {
+    "trainer_state": "state",
+    "log_metric": lambda *_: None,
+    "log_extra": lambda *_: None,
+}
 
 
-def on_trl(own):
+def on_trl(own, prompt=CHAT):
     rewards = SessionRewards(lambda texts, _: [1.0] * len(texts), own)
     rewards.measure(
         [[{"role": role, "content": TOKENIZER.decode([token])} for role, token in TURNS]],
         ["42"], ["q"], ["all"], [False],
-        columns=[json.dumps(COLUMNS)], prompts=[CHAT], completion_ids=[TOKENS],
-        trainer_state=None, log_metric=lambda *_: None, log_extra=lambda *_: None,
+        columns=[json.dumps({**COLUMNS, "prompt": prompt})], prompts=[CHAT],
+        completion_ids=[TOKENS], **FURTHER,
     )  # fmt: skip
     return rewards.rollouts[0].reward_components
 
 
-def on_openrlhf(own):
+def on_openrlhf(own, prompt=CHAT):
     experience = SimpleNamespace(
         prompts=["<user>why?"],
-        labels=[json.dumps({"id": "q", "answer": "42", "columns": COLUMNS})],
+        labels=[json.dumps({"id": "q", "answer": "42", "columns": {**COLUMNS, "prompt": prompt}})],
         sequences=torch.tensor([[1, *TOKENS]]),
         action_mask=torch.tensor([MASK]),
         attention_mask=torch.ones(1, 1 + len(TOKENS), dtype=torch.int64),
@@ -86,14 +113,13 @@ def on_openrlhf(own):
         info={},
     )
     put_components(experience, {}, NAMES)
-    measure_on_openrlhf(own, [experience], TOKENIZER, NAMES, {"log_metric": lambda *_: None})
+    measure_on_openrlhf(own, [experience], TOKENIZER, NAMES, FURTHER)
     return read_rollouts(experience)[0].reward_components
 
 
 @pytest.fixture
 def make(tmp_path, monkeypatch):
     """Return ``f(failing)``: the rewards of the files above."""
-    (tmp_path / "rewards.py").write_text(REWARDS, encoding="utf-8")
     (tmp_path / "neighbour.py").write_text(
         "def count(text):\n    return len(text.split())\n", encoding="utf-8"
     )
@@ -102,9 +128,10 @@ def make(tmp_path, monkeypatch):
     monkeypatch.setattr(Limits, "wait_before", lambda *_: 0.0)
     packaged = "packaged_rewards:make(parameter=5)"
     functions = {name: {"function": packaged} for name in ("packaged", "other")}
-    tables = [{"name": name, **functions.get(name, {})} for name in NAMES]
 
-    def build(failing="skip"):
+    def build(failing="skip", text=REWARDS, names=NAMES):
+        (tmp_path / "rewards.py").write_text(text, encoding="utf-8")
+        tables = [{"name": name, **functions.get(name, {})} for name in names]
         rewards = {"file": str(tmp_path / "rewards.py"), "retries": 1, "failing": failing}
         switches = {"stage2_estimator": "gdpo", "gate": "none"}
         return OwnRewards(
@@ -121,3 +148,8 @@ def test_every_adapter_calls_functions_with_all_they_ask_for(make, adapter):
     assert {name: measured.get(name) for name in NAMES} == EXPECTED
     with pytest.raises(BadRollout, match="'down' failed on prompt 'q': ConnectionError: 503"):
         adapter(make(failing="stop"))
+
+
+@pytest.mark.parametrize("adapter", [on_trl, on_openrlhf])
+def test_the_response_to_a_text_is_a_text(make, adapter):
+    assert adapter(make(text=OF_TEXTS, names=["words"]), "so far")["words"] == 4.0
