@@ -26,7 +26,6 @@ from paretopo.integrations.huggingface.threads import use_threads
 from paretopo.preference import preferences_of
 from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import load_demonstrate, takes_preference
-from paretopo.tasks.probe import asks_own_prompts
 from paretopo.tasks.task import Task
 
 _MADE = "start"  # under checkpoints/
@@ -245,8 +244,6 @@ def _is_as_saved(tokenizer: Any, files: Any) -> bool:
 def starts_warmed_up(config: RunConfig) -> bool:
     """Return whether the policy is warmed up before the first evaluation.
 
-    A user's own environment has no traces, so there is no warm-up. A rehearsal with random weights
-    in place of a model has none either.
+    A rehearsal with random weights in place of a model has no warm-up.
     """
-    replaced = config.model.path.startswith(SMALL)
-    return config.warmup.steps > 0 and not asks_own_prompts(config) and not replaced
+    return config.warmup.steps > 0 and not config.model.path.startswith(SMALL)

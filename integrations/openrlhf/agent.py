@@ -1,6 +1,6 @@
 """Agents on OpenRLHF: the executor handles stop texts, the token budget and timeouts.
 
-An agent file (`--train.agent_func_path`, `openrlhf.agent`) looks like this::
+An agent file (`--train.agent_func_path`) looks like this::
 
     from paretopo.integrations.agents.agent import ToolAgent, Turn
     from paretopo.integrations.openrlhf.agent import ToolAgentExecutor

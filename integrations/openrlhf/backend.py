@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from paretopo.config import FROM_TASK, NONE, RunConfig
+from paretopo.config import NONE, RunConfig
 from paretopo.config.backend import Backend, Limit
-
-
-def _reads_files(config: RunConfig) -> bool:
-    own = config.openrlhf
-    return any(one != FROM_TASK for one in (own.prompts, own.held_out, own.agent))
-
-
-def _lacks_a_step(config: RunConfig) -> bool:
-    made_up = config.openrlhf.prompts == FROM_TASK and config.task.is_made_up
-    return made_up and config.task.prompts < config.optimiser.prompts_per_step
 
 
 def _serves_one_machine(config: RunConfig) -> bool:
@@ -43,19 +33,6 @@ BACKEND = Backend(
             "ZeRO-3 splits the matrices to which the adapters of model.lora are added; without "
             "model.lora, 3 works",
             lambda config: config.model.lora.rank > 0,
-        ),
-        Limit(
-            "task.prompts",
-            (),
-            "a step needs at least optimiser.prompts_per_step prompts",
-            _lacks_a_step,
-        ),
-        Limit(
-            "paretopo.preference",
-            ("fixed",),
-            "other values work only if openrlhf.prompts, held_out and agent are "
-            f'"{FROM_TASK}", because the preference is written into the questions of [task]',
-            _reads_files,
         ),
         Limit(
             "tool.search_url",

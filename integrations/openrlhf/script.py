@@ -18,8 +18,8 @@ from typing import Any
 
 from paretopo.config import ConfigError, RunConfig, apply_method, read_table
 from paretopo.config.notes import Note, say
+from paretopo.config.python_files import load_module
 from paretopo.integrations.openrlhf.options import CORRECTIONS, SAME, check_openrlhf
-from paretopo.integrations.openrlhf.prepare import check_code
 from paretopo.integrations.openrlhf.rehearsal.plan import describe_gaps, plan_options
 from paretopo.integrations.openrlhf.rehearsal.stand_ins import prepare_process
 from paretopo.integrations.openrlhf.train import print_proofs, run_openrlhf
@@ -38,7 +38,6 @@ _JOB = ForeignJob(
 _READ = {
     "seed": "train.seed",
     "model.path": "actor.model_name_or_path",
-    "openrlhf.prompts": "data.prompt_dataset",
     "openrlhf.asynchronous": "train.async_enable",
     "openrlhf.dynamic_sampling": "algo.dynamic_filtering_enable",
     "openrlhf.overlong_penalty": "reward.overlong_penalty_factor",
@@ -150,6 +149,21 @@ def check_options(options: Any) -> None:
         )
 
 
+def check_code(option: str, path: Path, name: str) -> None:
+    """Import a file of the user: in a worker, an import error would hang forever.
+
+    Args:
+        option: The option that names the file.
+        path: The file.
+        name: The class or function that OpenRLHF looks for.
+
+    Raises:
+        ConfigError: The import fails, or the file does not define the name.
+    """
+    if not callable(getattr(load_module(option, path), name, None)):
+        raise ConfigError(f"{option}: {path} defines no {name}")
+
+
 def make_config(
     file: str, options: Any, prompts: int, held_out: int, method: str | None
 ) -> RunConfig:
@@ -174,13 +188,12 @@ def make_config(
         "optimiser.max_completion_tokens": rollout.max_new_tokens or options.data.max_len,
         "evaluation.every": options.eval.steps if options.eval.steps > 0 else steps,
         "run.out": options.ckpt.output_dir,
-        "openrlhf.agent": options.train.agent_func_path or options.reward.remote_url,
         "openrlhf.colocate": options.train.colocate_all and not options.train.async_enable,
         "openrlhf.overlong_buffer": int(options.reward.overlong_buffer_len or 0),
         "openrlhf.correction": corrections[options.algo.advantage.is_correction_level],
     }
     if held_out:
-        known |= {"openrlhf.held_out": options.eval.dataset, "evaluation.prompts": held_out}
+        known |= {"evaluation.prompts": held_out}
     chosen = {} if method is None else apply_method(table, method, {})
     config = _JOB.make_config(table, chosen | known)
     if not held_out:
@@ -199,7 +212,14 @@ def begin_run(run: RunFolder, options: Any, method: str | None) -> bool:
     if run.has_records and not loads:
         _JOB.refuse_records(run)
     resuming = loads and (run.has_records or Path(options.ckpt.path, "_actor").exists())
-    _JOB.begin(run, resumed=resuming, method=method)
+    named = {
+        "--train.agent_func_path": options.train.agent_func_path,
+        "--reward.remote_url": options.reward.remote_url,
+        "--data.prompt_dataset": options.data.prompt_dataset,
+        "--eval.dataset": options.eval.dataset,
+    }
+    files = {name: Path(value) for name, value in named.items() if value}
+    _JOB.begin(run, resumed=resuming, method=method, files=files)
     return bool(resuming)
 
 

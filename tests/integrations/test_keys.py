@@ -22,7 +22,6 @@ from paretopo.integrations.huggingface import threads
 from paretopo.integrations.huggingface.policy import open_policy, shared_warmup, warm_up_policy
 from paretopo.integrations.huggingface.warmup import make_trace_source
 from paretopo.integrations.openrlhf import options as openrlhf
-from paretopo.integrations.openrlhf import prepare as openrlhf_files
 from paretopo.integrations.trl import arguments
 from paretopo.records import trackers
 from paretopo.records.folder import RunFolder
@@ -99,15 +98,6 @@ def openrlhf_words(config, folder):
     files = openrlhf.Files("m", Path("agent.py"), Path("p"), 320, Path("h"), 64)
     run = RunFolder(folder, config)
     return openrlhf.openrlhf_options(config, run, files, resume=False)
-
-
-def prepared(config, folder):
-    """Return the files written for another trainer, or the refused file."""
-    prepare = openrlhf_files.prepare
-    run = RunFolder.create(folder, config)
-    files = prepare(config, run, lambda: False)
-    written = [getattr(files, name) for name in ("prompts", "held_out")]
-    return [path.read_bytes() for path in written], getattr(files, "agent", None)
 
 
 def questions(config, folder):
@@ -223,7 +213,6 @@ TINY = (
     'model.path = { name = "tiny", layers = 1, width = 32, heads = 1 }\n'
     'task.train = { name = "made up", prompts = 8, facts = 4 }\nevaluation.prompts = 6\n'
 )
-NOT_WARMED = TINY + "warmup.steps = 0\noptimiser = { prompts_per_step = 4, steps = 1 }\n"
 
 
 def estimator(name, more=""):
@@ -373,9 +362,6 @@ CASES = {
     "run.tensorboard": Case(tracker, False, True),
     "run.wandb_project": Case(tracker, "none", "mine"),
     "trl.generation": Case(trl_arguments, "none", "--cache_implementation static"),
-    "openrlhf.agent": Case(prepared, "agent_a.py", "agent_b.py", ORL + NOT_WARMED, refused=True),
-    "openrlhf.prompts": Case(prepared, "task", "a.jsonl", ORL + NOT_WARMED),
-    "openrlhf.held_out": Case(prepared, "task", "b.jsonl", ORL + NOT_WARMED),
     "openrlhf.nodes": Case(openrlhf_words, 1, 2, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.gpus_per_node": Case(openrlhf_words, 8, 4, ORL + "openrlhf.colocate = false\n"),
     "openrlhf.engines": Case(openrlhf_words, 8, 4, ORL + "openrlhf.colocate = false\n"),
@@ -438,7 +424,7 @@ def files(tmp_path, monkeypatch):
     """Files that cases name, in the folder of the test."""
     monkeypatch.chdir(tmp_path)
     for name in "ab":
-        rows = [{"prompt": f"{name}{at}?", "label": "1", "answer": "1"} for at in range(8)]
+        rows = [{"prompt": f"{name}{at}?", "answer": "1"} for at in range(8)]
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         Path(f"tools_{name}.py").write_text(f'def {name}(x: int) -> int:\n    """{name}"""\n')
     Path("held.jsonl").write_text('{"prompt": "held?", "answer": "1"}\n')

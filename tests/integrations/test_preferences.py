@@ -13,7 +13,7 @@ from paretopo.config import loads
 from paretopo.integrations.huggingface.prompts import prompt_text
 from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.huggingface.warmup import encode, make_trace_source
-from paretopo.integrations.openrlhf.prepare import _rows as openrlhf_rows
+from paretopo.integrations.openrlhf.prepare import prepare
 from paretopo.integrations.openrlhf.rehearsal.checks import _check_steps as check_steps
 from paretopo.integrations.openrlhf.rollouts import read_rollouts
 from paretopo.records.folder import RunFolder
@@ -71,11 +71,11 @@ def test_fixed_weights_leave_tasks_unchanged():
     assert "<|system|>" not in make_task_tokenizer(plain).get_vocab()
 
 
-def test_openrlhf_reads_preferences_from_its_files(task):
-    config, tokenizer = loads('backend = "openrlhf"\n' + TINY), make_task_tokenizer(task)
-    asked = task.written(3, 2)
-    rows = openrlhf_rows(config, tokenizer, "prompts", "task", task, asked)
-    assert len(rows) == 6  # of all steps
+def test_openrlhf_reads_preferences_from_its_files(task, tmp_path):
+    config = loads('backend = "openrlhf"\n' + TINY, {"model.width": 64, "warmup.steps": 0})
+    files = prepare(config, RunFolder.create(tmp_path, config), lambda: False)
+    asked, rows = task.written(3, 2), [*map(json.loads, files.prompts.read_text().splitlines())]
+    assert len(rows) == files.prompt_count == 6  # of all steps
     label = json.loads(rows[0]["label"])
     assert label["preference"] == asked[0].preference.text
     assert asked[0].preference.line in rows[0]["prompt"]

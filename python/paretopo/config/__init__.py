@@ -15,7 +15,6 @@ from paretopo.config.objectives import MEASURES, SKIPPED, UNASKED, Objective
 from paretopo.config.rules import RULES
 from paretopo.config.run import SECTIONS, RunConfig
 from paretopo.config.sections import (
-    FROM_TASK,
     MAX_GRAD_NORM,
     NONE,
     OWN,
@@ -33,7 +32,6 @@ from paretopo.config.toml import dumps, from_table, load, loads, parse_override,
 
 __all__ = [
     "ABOUT",
-    "FROM_TASK",
     "MAX_GRAD_NORM",
     "MEASURES",
     "METHODS",

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from operator import attrgetter
@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from paretopo.config.keys import ConfigError
-from paretopo.config.sections import FROM_TASK, MADE_UP, NONE
+from paretopo.config.sections import MADE_UP, NONE
 
 if TYPE_CHECKING:
     from paretopo.config.run import RunConfig
@@ -135,13 +135,12 @@ def read_call(key: str, named: str) -> tuple[str, dict[str, Any]]:
 _FILES = (
     *("task.train", "task.held_out", "task.tools", "warmup.file", "warmup.shared", "rewards.file"),
     *("tool.corpus", "model.path", "model.chat_template"),
-    *("openrlhf.agent", "openrlhf.prompts", "openrlhf.held_out"),
 )
 _OWN = {"task.train", "task.held_out", "task.tools", "warmup.file", "rewards.file"}
 _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
 # Keys whose value is a file, or one of `_NO_FILE`.
 _MUST_EXIST = ("task", "rewards", "warmup.file", "tool.corpus")
-_NO_FILE = (FROM_TASK, NONE, MADE_UP)
+_NO_FILE = (NONE, MADE_UP)
 
 
 def list_missing_files(config: RunConfig) -> list[str]:
@@ -150,9 +149,7 @@ def list_missing_files(config: RunConfig) -> list[str]:
     return [
         f"{key}: there is no file {path}{way if key in ('task.train', 'task.held_out') else ''}"
         for key, path in _list_files(config)
-        if key.startswith((*_MUST_EXIST, config.backend))
-        and str(path) not in _NO_FILE
-        and not path.exists()
+        if key.startswith(_MUST_EXIST) and str(path) not in _NO_FILE and not path.exists()
     ]
 
 
@@ -162,15 +159,17 @@ def hash_own_files(config: RunConfig) -> dict[str, str]:
 
 
 def hash_run_files(config: RunConfig) -> dict[str, str]:
-    """Return the SHA-256 of every file that a run reads, and of modules next to its Python files.
+    """Return the SHA-256 of every file that a run reads, as :func:`hash_files`.
 
     Weights of models are left out.
     """
-    found = {}
-    for key, path in _list_files(config):
-        if key not in _NOT_HASHED and path.is_file():
-            found[key] = _hash(path)
-    folders = {path.resolve().parent for _, path in _list_files(config) if path.suffix == ".py"}
+    return hash_files({key: path for key, path in _list_files(config) if key not in _NOT_HASHED})
+
+
+def hash_files(files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of each existing file, and of modules next to its Python files."""
+    found = {key: _hash(path) for key, path in files.items() if path.is_file()}
+    folders = {path.resolve().parent for path in files.values() if path.suffix == ".py"}
     for module in list(sys.modules.values()) if folders else ():  # thousands, with torch
         place = Path(getattr(module, "__dict__", {}).get("__file__") or "")  # not lazy ones
         if place.suffix == ".py" and place.parent in folders and place.is_file():
@@ -184,7 +183,7 @@ _CODE = {
     "warmup.file": NONE,
     "rewards.file": NONE,
     "tool.isolation": "bubblewrap",
-    "openrlhf.agent": FROM_TASK,
+    "openrlhf.options": NONE,
 }
 
 

@@ -17,7 +17,6 @@ from typing import Any, Literal
 from paretopo.config.keys import ConfigError, is_named, key, settled
 
 MADE_UP = "made up"  # questions
-FROM_TASK = "task"  # OpenRLHF's agent and prompts
 NONE = "none"
 OWN = "own"  # chat template
 TINY = "tiny"
@@ -395,13 +394,6 @@ class TRLConfig:
 class OpenRLHFConfig:
     """OpenRLHF's distribution of a run over GPUs."""
 
-    agent: str = key(
-        FROM_TASK, 'Environment of a rollout: "task", or a Python file with an AgentExecutor.'
-    )
-    prompts: str = key(
-        FROM_TASK, 'Training prompts: "task", or a JSONL or Parquet file of prompts and labels.'
-    )
-    held_out: str = key(FROM_TASK, "Held-out prompts, in the same form.")
     nodes: int = key(1, "Number of machines for the policy.", low=1)
     gpus_per_node: int = key(8, "Number of GPUs for the policy on each machine.", low=1)
     engines: int = key(8, "Number of vLLM engines, over all machines.", low=1)

@@ -36,8 +36,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, RECIPES, ConfigError, RunConfig, dumps, load
-from paretopo.config.python_files import anchor, hash_run_files, list_code
+from paretopo.config import RECIPES, ConfigError, RunConfig, dumps, load
+from paretopo.config.python_files import anchor, hash_files, hash_run_files, list_code
 from paretopo.records import files
 from paretopo.records.files import Row, write_text
 from paretopo.records.provenance import git_commit, machine, versions
@@ -199,9 +199,7 @@ class RunFolder(Folder):
                 the recipe, and its estimator if the file has another.
         """
         stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        name = (
-            f"{_name_questions(config)}-{method or _name_method(config)}-seed{config.seed}-{stamp}"
-        )
+        name = f"{config.task.name}-{method or _name_method(config)}-seed{config.seed}-{stamp}"
         run = cls(fresh_folder(Path(out), name), config)
         for folder in ("checkpoints", "model", "report"):
             (run.path / folder).mkdir()
@@ -209,13 +207,19 @@ class RunFolder(Folder):
         return run
 
     def begin(
-        self, *, command: list[str] | None = None, method: str | None = None, **entries: Any
+        self,
+        *,
+        command: list[str] | None = None,
+        method: str | None = None,
+        files: Mapping[str, Path] | None = None,
+        **entries: Any,
     ) -> None:
         """Write ``config.toml`` and ``manifest.json``, as :meth:`create` does.
 
         Args:
             command: as for :meth:`create`.
             method: as for :meth:`create`.
+            files: Further files that the run reads, by the option that names them.
             **entries: more of the manifest.
         """
         self.write_config()
@@ -231,7 +235,7 @@ class RunFolder(Folder):
             git=git_commit(),
             # From the run folder, so that both can be moved together.
             directory=os.path.relpath(Path.cwd(), self.path),
-            files=hash_run_files(self.config),
+            files=hash_run_files(self.config) | hash_files(files or {}),
             **entries,
         )
 
@@ -449,12 +453,6 @@ def find_start(evaluations: Sequence[Row]) -> int:
     """Return the index of the first evaluation: the last before step 1, else the first row."""
     before = [at for at, row in enumerate(evaluations) if row["step"] == 0]
     return before[-1] if before else 0
-
-
-def _name_questions(config: RunConfig) -> str:
-    """Return the name of the run's questions: its task, or the user's own file."""
-    own = config.openrlhf.agent if config.backend == "openrlhf" else FROM_TASK
-    return config.task.name if own == FROM_TASK else Path(own).stem
 
 
 def _name_method(config: RunConfig) -> str:

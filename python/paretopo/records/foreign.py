@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from paretopo.config import NONE, ConfigError, ParetoPOConfig, RunConfig, from_table
@@ -127,11 +128,25 @@ class ForeignJob:
             )
         run.check_settings(f"give another {self.folder}")
 
-    def begin(self, run: RunFolder, *, resumed: bool, method: str | None) -> None:
-        """Begin the records of a run, or note the length of a resumed one."""
+    def begin(
+        self,
+        run: RunFolder,
+        *,
+        resumed: bool,
+        method: str | None,
+        files: Mapping[str, Path] | None = None,
+    ) -> None:
+        """Begin the records of a run, or note the length of a resumed one.
+
+        Args:
+            run: The run's folder.
+            resumed: True if the framework goes on from a checkpoint.
+            method: Its name in :mod:`~paretopo.config.methods`.
+            files: The files that the script reads, by the argument that names them.
+        """
         if resumed:
             self.check_resumable(run)
             run.write_config()
         else:
             run.path.mkdir(parents=True, exist_ok=True)
-            run.begin(method=method, script=self.resume)
+            run.begin(method=method, files=files, script=self.resume)

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, MEASURES, NONE, ConfigError, Objective, RunConfig
+from paretopo.config import MEASURES, NONE, ConfigError, Objective, RunConfig
 from paretopo.config.keys import nearest
 from paretopo.config.python_files import MODEL, import_call, load_module
 from paretopo.rewards.calls import is_async
@@ -76,13 +76,11 @@ def find_rewards(config: RunConfig) -> list[Reward]:
 
 
 def check_measured(config: RunConfig, rewards: Sequence[Reward]) -> None:
-    """Refuse an objective that nothing measures, unless an agent of the user's own may.
+    """Refuse an objective that nothing measures.
 
     Raises:
         ConfigError: Names the objective, and the nearest known name.
     """
-    if config.backend == "openrlhf" and config.openrlhf.agent != FROM_TASK:
-        return
     measured = {name for one in rewards for name in one.objectives}
     functions = _File(config.rewards.file).names()
     for one in config.objectives:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from paretopo.config import FROM_TASK, ConfigError, RunConfig, dumps, loads
+from paretopo.config import ConfigError, RunConfig, dumps, loads
 from paretopo.config.keys import nearest
 from paretopo.config.notes import Note
 from paretopo.controller.estimators import find_estimators
@@ -45,8 +45,6 @@ def check_functions(config: RunConfig) -> list[Note]:
     find_estimators(config.paretopo)
     own = OwnRewards(config)
     check_measured(config, own.rewards)
-    if asks_own_prompts(config):
-        return []
     task = make_task(config)
     _check_answers(config, own.rewards, task)
     for reward in own.rewards:
@@ -81,12 +79,6 @@ def _find_constant_measures(config: RunConfig, rewards: Sequence[Reward], task: 
         for name, why in reasons.items()
         if name in weighed
     ]
-
-
-def asks_own_prompts(config: RunConfig) -> bool:
-    """Return whether agent or prompts belong to the user, so that the columns are not known."""
-    own = {config.openrlhf.agent, config.openrlhf.prompts}
-    return config.backend == "openrlhf" and own != {FROM_TASK}
 
 
 def _check_answers(config: RunConfig, rewards: Sequence[Reward], task: Task) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import FROM_TASK, NONE, ConfigError, RunConfig
+from paretopo.config import NONE, ConfigError, RunConfig
 from paretopo.records.folder import fresh_folder
 from paretopo.records.measures import SOLVED, measure_objective
 from paretopo_lab.document.report import Table, write_table
@@ -30,19 +30,10 @@ def plan_evaluation(
         limit: Number of questions; 0 takes as many as the run.
         temperature: Sampling temperature; None takes the run's.
 
-    Raises:
-        ConfigError: The environment belongs to OpenRLHF, or the task has no files.
-
     >>> from paretopo.config import loads
     >>> plan_evaluation(loads("[evaluation]\\ntemperature = 1.0"), "runs/A/model").model.path
     'runs/A/model'
     """
-    own = {config.openrlhf.agent, config.openrlhf.held_out}
-    if config.backend == "openrlhf" and own != {FROM_TASK}:
-        raise ConfigError(
-            "openrlhf.agent and openrlhf.held_out are an environment that runs only on OpenRLHF: "
-            "its held-out evaluations are those of the training, in evaluations.jsonl"
-        )
     asked = config.task if questions is None else replace(config.task, held_out=questions)
     prompts = limit or config.evaluation.prompts
     warm = config.evaluation.temperature if temperature is None else temperature

@@ -79,8 +79,8 @@ class AgentExecutor(ToolAgentExecutor):
 def test_bad_agent_is_reported_with_its_prompt(new_run, tmp_path, turn, then, complaint):
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT.format(turn=turn, then=then), encoding="utf-8")
-    run = new_run(openrlhf__agent=str(agent))
-    assert end_of(run) != 0
+    run = new_run()
+    assert end_of(run, "--train.agent_func_path", str(agent)) != 0
     last = output(run).strip().splitlines()[-1]
     assert complaint in last
     assert "prompt '" in last
@@ -89,8 +89,8 @@ def test_bad_agent_is_reported_with_its_prompt(new_run, tmp_path, turn, then, co
 def test_an_engine_that_dies_while_it_starts_ends_the_run(new_run, tmp_path):
     agent = tmp_path / "agent.py"
     agent.write_text(AGENT.format(turn="pass", then="pass") + BROKEN_EXECUTOR, encoding="utf-8")
-    run = new_run(openrlhf__agent=str(agent))
-    assert end_of(run) != 0
+    run = new_run()
+    assert end_of(run, "--train.agent_func_path", str(agent)) != 0
     last_line = output(run).strip().splitlines()[-1]
     assert "a rollout engine could not start: OSError: no licence here" in last_line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from types import SimpleNamespace
 
 import pytest
@@ -138,6 +139,37 @@ def test_options_without_a_meaning_for_a_vector_are_refused(
     check_options(make_options(tmp_path, reward__remote_url="http://127.0.0.1:5000/get_reward"))
     with pytest.raises(ConfigError, match=complaint):
         check_options(make_options(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("class AgentExecutor(:", "agent.py fails: SyntaxError"),
+        ("import no_such_thing", "agent.py fails: ModuleNotFoundError: No module named"),
+        ("AgentExecutor = None", "agent.py defines no AgentExecutor"),
+    ],
+)
+def test_a_broken_agent_is_refused_before_anything_starts(tmp_path, text, complaint):
+    path = tmp_path / "agent.py"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"--train.agent_func_path: .*{complaint}"):
+        check_options(make_options(tmp_path, train__agent_func_path=str(path)))
+    path.write_text("class AgentExecutor: pass", encoding="utf-8")
+    check_options(make_options(tmp_path, train__agent_func_path=str(path)))
+
+
+def test_the_files_of_a_script_are_recorded_with_their_contents(tmp_path):
+    (tmp_path / "train.jsonl").write_text("{}", encoding="utf-8")
+    options = make_options(tmp_path, data__prompt_dataset=str(tmp_path / "train.jsonl"))
+    run = RunFolder(tmp_path / "out", config_of(tmp_path))
+    begin_run(run, options, None)
+    assert run.manifest["files"] == {
+        name: hashlib.sha256((tmp_path / file).read_bytes()).hexdigest()
+        for name, file in (
+            ("--reward.remote_url", "reward.py"),
+            ("--data.prompt_dataset", "train.jsonl"),
+        )
+    }
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,10 @@ def test_help_teaches_with_examples(command, capsys):
 
 def test_unsuitable_step_size_is_refused_before_a_rehearsal(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("paretopo.cli.train.describe_missing", lambda *_: "")
-    prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text('{"prompt": "a", "label": "b"}\n' * 64, encoding="utf-8")
     toml = tmp_path / "x.toml"
     toml.write_text(
-        f"backend = 'openrlhf'\n[model]\npath = 'Qwen/Qwen3-8B'\n"
-        f"[optimiser]\nprompts_per_step = 80\n[openrlhf]\nprompts = '{prompts}'\n"
-        f"[run]\nout = '{tmp_path / 'runs'}'",
+        f"backend = 'openrlhf'\n[model]\npath = 'Qwen/Qwen3-8B'\n[task]\nprompts = 64\n"
+        f"[optimiser]\nprompts_per_step = 80\n[run]\nout = '{tmp_path / 'runs'}'",
         encoding="utf-8",
     )
     assert cli.main(["train", str(toml), "--rehearse"]) == 2
@@ -278,18 +275,16 @@ def test_resumed_run_keeps_options_after_dashes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("paretopo.cli.train.describe_missing", lambda *_: "")
     toml = tmp_path / "x.toml"
     monkeypatch.chdir(tmp_path)
-    Path("desk").mkdir()
-    Path("desk", "lookup.py").touch()
-    agent = "[openrlhf]\nagent = 'desk/lookup.py'"
-    toml.write_text(f"backend = 'openrlhf'\n{agent}\n[run]\nout = '{tmp_path / 'runs'}'")
+    options = "[openrlhf]\noptions = '--train.agent_func_path mine.py'"
+    toml.write_text(f"backend = 'openrlhf'\n{options}\n[run]\nout = '{tmp_path / 'runs'}'")
     assert cli.main(["train", str(toml), "--", "--actor.adam.lr", "1e-7"]) == 130
     [path] = (tmp_path / "runs").iterdir()
-    assert path.name.startswith("lookup-recommended-seed0-")  # named after the agent's task
+    assert path.name.startswith("calculator-recommended-seed0-")
     assert f"paretopo train --resume {path} --trust\n" in capsys.readouterr().err
     words = ["train", "--resume", str(path)]
     assert cli.main(words) == 2
-    refused = "by openrlhf.agent = 'desk/lookup.py'; options --actor.adam.lr 1e-7: read the code"
-    assert refused in capsys.readouterr().err
+    named = "openrlhf.options = '--train.agent_func_path mine.py'; options --actor.adam.lr 1e-7"
+    assert f"by {named}: read the code" in capsys.readouterr().err
     assert cli.main([*words, "--trust"]) == 130
     assert cli.main([*words, "--trust", "--", "--vllm.num_engines", "2"]) == 130
     assert seen == [

@@ -428,9 +428,6 @@ def test_a_run_stands_for_the_model_it_trained(tmp_path, capsys):
 
 
 def test_an_evaluation_of_a_run_has_its_own_settings():
-    own = loads("backend = 'openrlhf'\n[openrlhf]\nagent = 'mine.py'")
-    with pytest.raises(ConfigError, match=r"runs only on OpenRLHF: .* in evaluations.jsonl"):
-        plan_evaluation(own, "model")
     asked = plan_evaluation(loads("backend = 'openrlhf'\n[optimiser]\nkl = 0.1"), "model", limit=3)
     assert (asked.backend, asked.optimiser.kl, asked.warmup.steps) == ("trl", 0.0, 0)
     assert (asked.evaluation.prompts, asked.run.trajectories, asked.model.path) == (3, 3, "model")
