@@ -22,6 +22,7 @@ pytest.importorskip("trl")
 
 from datasets import Dataset
 from support.tiny_trainers import grpo_arguments, tiny_policy
+from support.trainer_rollouts import make_experience, make_row
 from support.vectors import check, is_ours, list_cases, make_config
 
 from paretopo.config import ConfigError, ParetoPOConfig, from_table
@@ -108,13 +109,7 @@ def open_session(
 def read_on_openrlhf(rows, session, *, by_name=False):
     rollouts = []
     for row in rows:
-        made = SimpleNamespace(
-            prompts=["why?"],
-            labels=['{"id": "q"}'],
-            action_mask=torch.ones(1, 2),
-            truncated=torch.tensor([False]),
-            info={},
-        )
+        made = make_experience({})
         if by_name:
             response = {"prompt": "why?", "label": '{"id": "q"}', "action_ranges": [(1, 2)]}
             found = find_components(response, row, session.objectives)
@@ -126,11 +121,7 @@ def read_on_openrlhf(rows, session, *, by_name=False):
 
 
 def read_on_verl(rows, _session):
-    outputs = {"responses": [5, 6], "response_mask": [1, 1], "extra_info": {"id": "q"}}
-    return [
-        make_rollout([outputs | {"extra_fields": {"reward_extra_info": row}}], NAMES, 4, 0)
-        for row in rows
-    ]
+    return [make_rollout([make_row(row, extra_info={"id": "q"})], NAMES, 4, 0) for row in rows]
 
 
 def open_openrlhf(*given):

@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
 from support.sessions import new_session, read_records
+from support.trainer_rollouts import make_experience, make_row, padded
 
 from paretopo.controller.limits import Multipliers
 from paretopo.integrations.advantages import spread
@@ -135,11 +136,6 @@ HELD_OUT = [
 MEASURED = {"loss": 0.5, "grad_norm": 0.25, "learning_rate": 1e-3}
 
 
-def padded(rows, value=0):
-    longest = max(map(len, rows))
-    return torch.tensor([row + [value] * (longest - len(row)) for row in rows])
-
-
 class OnTRL:
     """The story on TRL's side, with the parts of the trainer that need no model."""
 
@@ -217,34 +213,24 @@ class OnOpenRLHF:
     def __init__(self, session):
         self.session = session
 
-    def batch(self, story):
-        prompts = [[ord(letter) for letter in one.prompt] for one in story]
-        tokens = [one.tokens for one in story]
-        sequences = [prompt + own for prompt, (own, _) in zip(prompts, tokens, strict=True)]
-        return SimpleNamespace(
-            prompts=[one.prompt for one in story],
-            labels=[
-                json.dumps({"id": f"q{one.question}", "kind": "sum", "answer": one.question + 1})
-                for one in story
-            ],
-            sequences=padded(sequences),
-            attention_mask=padded([[1] * len(row) for row in sequences]),
-            action_mask=padded(
-                [
-                    [0] * (len(prompt) - 1) + own
-                    for prompt, (_, own) in zip(prompts, tokens, strict=True)
-                ]
-            ),
-            truncated=torch.tensor([not one.ends for one in story]),
-            info={},
-        )
+    def row(self, one):
+        label = {"id": f"q{one.question}", "kind": "sum", "answer": one.question + 1}
+        tokens, own = one.tokens
+        return {
+            "prompt": one.prompt,
+            "label": json.dumps(label),
+            "asked": [ord(letter) for letter in one.prompt],
+            "response": tokens,
+            "own": own,
+            "truncated": not one.ends,
+        }
 
     def experience(self, story):
         """As OpenRLHF puts the experiences of single rollouts together."""
-        whole = self.batch(story)
+        whole = make_experience(*map(self.row, story))
         rows = []
         for one in story:
-            row = self.batch([one])
+            row = make_experience(self.row(one))
             logs = {"reward_components": one.components}
             components = components_of(row.prompts[0], row.labels[0], logs)
             put_components(row, components, self.session.objectives)
@@ -336,25 +322,25 @@ class OnVerl:
     def __init__(self, session):
         self.session, self.trainer = session, TrainingOnVerl(session)
 
-    def row(self, one, uid):
+    def row(self, one):
         tokens, own = one.tokens
-        return {
-            "prompts": torch.tensor([ord(letter) for letter in one.prompt]),
-            "responses": torch.tensor(tokens),
-            "response_mask": torch.tensor(own),
-            "num_turns": 2 * one.components["turns"],
-            "raw_prompt": [{"role": "user", "content": one.prompt}],
-            "data_source": "sum",
-            "reward_model": {"ground_truth": str(one.question + 1)},
-            "extra_info": {"id": f"q{one.question}"},
-            "extra_fields": {"reward_extra_info": {"score": 1.0, **one.components}},
-        }
+        return make_row(
+            {"score": 1.0, **one.components},
+            prompt=one.prompt,
+            tokens=tokens,
+            own=own,
+            prompts=torch.tensor([ord(letter) for letter in one.prompt]),
+            num_turns=2 * one.components["turns"],
+            data_source="sum",
+            reward_model={"ground_truth": str(one.question + 1)},
+            extra_info={"id": f"q{one.question}"},
+        )
 
     def batch(self, story, uids):
         """Return the rows in verl's order after a row of padding; some have an earlier output."""
         rows, sessions = {}, dict.fromkeys(uids, 0)
         for uid, one in zip(uids, story, strict=True):
-            row = self.row(one, uid)
+            row = self.row(one)
             key = f"{uid}_{sessions[uid]}"
             sessions[uid] += 1
             if one.solved:  # an output without a token of the policy's own, which is not ranked

@@ -2,12 +2,13 @@
 
 import json
 import shutil
-from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+from support.trainer_rollouts import make_experience
 
 from paretopo.config import loads
 from paretopo.integrations.huggingface.prompts import prompt_text
@@ -79,14 +80,7 @@ def test_openrlhf_reads_preferences_from_its_files(task, tmp_path):
     label = json.loads(rows[0]["label"])
     assert label["preference"] == asked[0].preference.text
     assert asked[0].preference.line in rows[0]["prompt"]
-    sample = SimpleNamespace(
-        prompts=[rows[0]["prompt"]],
-        labels=[rows[0]["label"]],
-        action_mask=torch.ones(1, 3),
-        truncated=torch.tensor([False]),
-        info={"measured/correct": torch.tensor([1.0])},
-    )
-    [rollout] = read_rollouts(sample)
+    [rollout] = read_rollouts(make_experience(rows[0]))
     assert rollout.preference == asked[0].preference.text
 
 

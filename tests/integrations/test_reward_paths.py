@@ -10,6 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
+from support.trainer_rollouts import make_experience
+
 from paretopo.config import from_table
 from paretopo.integrations.openrlhf.rollouts import measure_own as measure_on_openrlhf
 from paretopo.integrations.openrlhf.rollouts import put_components, read_rollouts
@@ -103,15 +105,8 @@ def on_trl(own, prompt=CHAT):
 
 
 def on_openrlhf(own, prompt=CHAT):
-    experience = SimpleNamespace(
-        prompts=["<user>why?"],
-        labels=[json.dumps({"id": "q", "answer": "42", "columns": {**COLUMNS, "prompt": prompt}})],
-        sequences=torch.tensor([[1, *TOKENS]]),
-        action_mask=torch.tensor([MASK]),
-        attention_mask=torch.ones(1, 1 + len(TOKENS), dtype=torch.int64),
-        truncated=torch.tensor([False]),
-        info={},
-    )
+    label = {"id": "q", "answer": "42", "columns": {**COLUMNS, "prompt": prompt}}
+    experience = make_experience({"label": json.dumps(label), "response": TOKENS, "own": MASK})
     put_components(experience, {}, NAMES)
     measure_on_openrlhf(own, [experience], TOKENIZER, NAMES, FURTHER)
     return read_rollouts(experience)[0].reward_components

@@ -5,6 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+torch = pytest.importorskip("torch")
+
+from support.trainer_rollouts import make_experience
+
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
     components_of,
@@ -46,22 +50,15 @@ def test_wrong_return_of_an_executor_is_explained(response):
 
 
 def test_components_travel_in_an_experience():
-    torch = pytest.importorskip("torch")
     given = {"correct": 1.0, "polite": None, "seconds": 0.1}
-    experience = SimpleNamespace(
-        prompts=["why?"],
-        labels=['{"id": "q"}'],
-        action_mask=torch.ones(1, 3),
-        truncated=torch.tensor([False]),
-        info={},
-    )
+    experience = make_experience({})
     objectives = ("correct", "polite", "kind")
     components = components_of("why?", '{"id": "q"}', {"reward_components": given})
     put_components(experience, components, objectives)
     said = {"solved": True, "rewards": (1.0, 1 / 3), "gated": (1.0, 0.0), "informative": True}
     put_rewards(experience, Rollout("q", given, **said))
     [rollout] = read_rollouts(experience)
-    assert rollout == Rollout("q", given, tokens=3, **said)
+    assert rollout == Rollout("q", given, tokens=2, **said)
     # OpenRLHF logs the mean of its info: one that does not apply would make that infinite.
     experience.info["response_length"] = torch.tensor([3.0])
     drop_numbers(experience)
@@ -71,20 +68,15 @@ def test_components_travel_in_an_experience():
 
 
 def test_samples_become_text():
-    torch = pytest.importorskip("torch")
     # <prompt>, a call, its answer, the rest; the second row is shorter and padded on its right.
     texts = ["why?", "<call>{}</call>", "<tool>1</tool>", "so 42<end>"]
     pieces = dict(enumerate(["<pad>", *texts]))
     tokenizer = SimpleNamespace(
         decode=lambda tokens: "".join(pieces[token] for token in tokens), eos_token="<end>"
     )
-    experience = SimpleNamespace(
-        prompts=["why?", "why?"],
-        labels=['{"id": "q", "answer": [4, 2]}', "42"],
-        sequences=torch.tensor([[1, 2, 3, 4], [1, 4, 0, 0]]),
-        attention_mask=torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]),
-        action_mask=torch.tensor([[1, 0, 1], [1, 0, 0]]),
-        truncated=torch.tensor([False, True]),
+    experience = make_experience(
+        {"label": '{"answer": [4, 2]}', "response": [2, 3, 4], "own": [1, 0, 1]},
+        {"label": "42", "response": [4], "own": [1], "truncated": True},
     )
     rollout = Rollout("q", {"correct": 1.0})
     whole, short = (with_text(rollout, experience, row, tokenizer) for row in (0, 1))

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from support.sessions import new_session
+from support.trainer_rollouts import make_row
 
 from paretopo.config import ConfigError
 from paretopo.integrations.advantages import hand_over, spread
@@ -30,16 +31,9 @@ TOKENIZER = SimpleNamespace(
 NAMES = ("correct", "calls")
 
 
-def row(correct=1.0, calls=1, *, prompt="why?", tokens=(5, END), extra=None, **more):
-    return {
-        "key": "u_0_0",
-        "prompts": torch.tensor([7, 8]),
-        "responses": torch.tensor(tokens),
-        "response_mask": torch.ones(len(tokens), dtype=torch.int64),
-        "raw_prompt": [{"role": "user", "content": prompt}],
-        "extra_fields": {"reward_extra_info": {"correct": correct, "calls": calls, "score": 3.0}}
-        | (extra or {}),
-    } | more
+def row(correct=1.0, calls=1, **more):
+    rewards = {"correct": correct, "calls": calls, "score": 3.0}
+    return make_row(rewards, key="u_0_0", **more)
 
 
 def rollout_of(*outputs, objectives=NAMES):

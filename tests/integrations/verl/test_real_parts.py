@@ -13,6 +13,7 @@ if importlib.util.find_spec("verl") is None:
 
 import torch
 from support.sessions import new_session
+from support.trainer_rollouts import make_row
 
 with warnings.catch_warnings():  # of engines that are not installed
     warnings.simplefilter("ignore")
@@ -79,21 +80,19 @@ def fill(queue, uid, answers):
     queue.tags[uid] = {"is_prompt": True, "status": "finished", "global_steps": 1}
     for at, (correct, calls) in enumerate(answers):
         tokens = [5] * (2 + at) + [END]
-        queue.rows[f"{uid}_{at}_0"] = {
-            "uid": uid,
-            "prompts": torch.tensor([7, 8]),
-            "responses": torch.tensor(tokens),
-            "input_ids": torch.tensor([7, 8, *tokens]),
-            "response_mask": torch.ones(len(tokens), dtype=torch.int64),
-            "rm_scores": torch.zeros(len(tokens)),
-            "rollout_log_probs": torch.zeros(len(tokens)),
-            "old_log_probs": torch.zeros(len(tokens)),
-            "num_turns": 2,
-            "raw_prompt": [{"role": "user", "content": uid}],
-            "data_source": "sum",
-            "extra_info": {"id": uid},
-            "extra_fields": {"reward_extra_info": {"correct": correct, "calls": calls}},
-        }
+        queue.rows[f"{uid}_{at}_0"] = make_row(
+            {"correct": correct, "calls": calls},
+            prompt=uid,
+            tokens=tokens,
+            uid=uid,
+            input_ids=torch.tensor([7, 8, *tokens]),
+            rm_scores=torch.zeros(len(tokens)),
+            rollout_log_probs=torch.zeros(len(tokens)),
+            old_log_probs=torch.zeros(len(tokens)),
+            num_turns=2,
+            data_source="sum",
+            extra_info={"id": uid},
+        )
         queue.tags[f"{uid}_{at}_0"] = {"status": "success", "seq_len": 2 + len(tokens)}
 
 
