@@ -9,12 +9,7 @@ import ray
 import torch
 from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker
 
-from paretopo.integrations.openrlhf.rollouts import (
-    UnexpectedOpenRLHF,
-    drop_numbers,
-    read_rollouts,
-    with_text,
-)
+from paretopo.integrations.openrlhf.rollouts import ROLLOUTS, UnexpectedOpenRLHF, with_text
 from paretopo.rollout import Rollout
 
 # The estimator's name in OpenRLHF's arguments. OpenRLHF does not know the name, so it neither
@@ -48,7 +43,7 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         sizes = [len(experience.index) for experience in experiences]
         for experience, own in zip(experiences, given.flatten()[order].split(sizes), strict=True):
             experience.rewards = own.float()
-            drop_numbers(experience)
+            del experience.info[ROLLOUTS]  # OpenRLHF logs the mean of all else in it
         experiences = super().compute_advantages_and_returns(experiences)
         for experience, reward, std in zip(
             experiences, rewards, spread.flatten()[order].split(sizes), strict=True
@@ -65,7 +60,7 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         kept = self.args.paretopo.trajectories * points
         flat: list[Rollout | None] = [None] * len(order)
         for experience in experiences:
-            rollouts = zip(experience.index, read_rollouts(experience), strict=True)
+            rollouts = zip(experience.index, experience.info[ROLLOUTS], strict=True)
             for row, (number, rollout) in enumerate(rollouts):
                 if not rollout.rewards:
                     raise UnexpectedOpenRLHF("a sample reached the update without being scored")

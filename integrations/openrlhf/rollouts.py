@@ -1,9 +1,8 @@
-"""Read rollouts from OpenRLHF's samples, and check the measurements of agents."""
+"""Make rollouts of OpenRLHF's samples, and check the measurements of agents."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,11 +17,9 @@ from paretopo.rollout import BadRollout, Rollout, digest_prompt, format_answer, 
 # Every agent returns it in the extra_logs of its last turn: a number for each objective, by name.
 REWARD_COMPONENTS = "reward_components"
 FINISHED = "finished"
-# Prefixes of the numbers in an Experience's info: measurements, and rewards.
-_MEASURED, _PAID, _GATED = "measured/", "rewards/", "gated/"
-_SOLVED, _INFORMATIVE = "solved/", "informative/"
-# Two values that are not numbers: "does not apply" and "not given".
-_NOT_APPLICABLE, _NOT_TOLD = math.inf, math.nan
+# Key of an Experience's info: a list with the rollout of each row. OpenRLHF joins such lists as it
+# joins tensors.
+ROLLOUTS = "rollouts"
 
 # Our name in steps.jsonl, OpenRLHF's in its status.
 _FROM_STATUS = {
@@ -131,33 +128,22 @@ def find_components(
     return {"turns": float(len(response["action_ranges"])), **components}
 
 
-def put_components(
+def make_rollout(
     experience: Any, components: Mapping[str, float | None], objectives: Sequence[str]
-) -> None:
-    """Write the measurements of a rollout into its own `Experience`.
-
-    All rollouts get the same keys, so that OpenRLHF can concatenate their experiences.
-
-    Args:
-        experience: The experience, of one row.
-        components: The measurements.
-        objectives: The objectives of the run.
-
-    Raises:
-        BadRollout: A name is neither an objective nor measured here.
-    """
-    known = dict.fromkeys([*objectives, *MEASURES, SKIPPED])
-    for name, value in components.items():
-        if name not in known:
-            [prompt], [label] = experience.prompts, experience.labels
-            raise BadRollout(
-                f"the agent's rollout of prompt {prompt_id(prompt, label)!r} has {name!r} = "
-                f"{value!r} in its {REWARD_COMPONENTS}, which is not an objective; "
-                f"{nearest(name, known)}"
-            )
-    for name in known:
-        value = components.get(name, _NOT_TOLD)
-        _put(experience, _MEASURED + name, _NOT_APPLICABLE if value is None else value)
+) -> Rollout:
+    """Return the rollout of an OpenRLHF `Experience` of one row, with these measurements."""
+    [prompt], [label] = experience.prompts, experience.labels
+    fields = label_fields(label)
+    # Records list the objectives first, in their order.
+    names = dict.fromkeys([*objectives, *MEASURES, SKIPPED, *components])
+    return Rollout(
+        prompt_id(prompt, label),
+        {name: components[name] for name in names if name in components},
+        kind=str(fields.get("kind", "all")),
+        preference=str(fields.get("preference", "")),
+        tokens=int(experience.action_mask.sum()),
+        truncated=bool(experience.truncated),
+    )
 
 
 def measure_own(
@@ -194,8 +180,9 @@ def measure_own(
     ]
     measured = own.measure(prompts, completions, columns, further)
     for one, components in zip(experiences, measured, strict=True):
-        [rollout] = read_rollouts(one)
-        put_components(one, {**rollout.reward_components, **components}, objectives)
+        [rollout] = one.info[ROLLOUTS]
+        given = {**rollout.reward_components, **components}
+        one.info[ROLLOUTS] = [make_rollout(one, given, objectives)]
 
 
 def _read_response(experience: Any, row: int = 0) -> tuple[list[int], list[bool]]:
@@ -205,75 +192,6 @@ def _read_response(experience: Any, row: int = 0) -> tuple[list[int], list[bool]
     there = int(experience.attention_mask[row].sum()) - 1  # padding is on the right
     start = own.index(True) if any(own) else there
     return tokens[start:there], own[start:there]
-
-
-def put_rewards(experience: Any, scored: Rollout) -> None:
-    """Write the session's rewards of a rollout into its own `Experience`."""
-    for at, (reward, gated) in enumerate(zip(scored.rewards, scored.gated, strict=True)):
-        _put(experience, f"{_PAID}{at}", reward)
-        _put(experience, f"{_GATED}{at}", gated)
-    _put(experience, _SOLVED, math.nan if scored.solved is None else float(scored.solved))
-    _put(experience, _INFORMATIVE, float(scored.informative))
-
-
-def _put(experience: Any, name: str, number: float) -> None:
-    import torch
-
-    experience.info[name] = torch.tensor([number], dtype=torch.float64)
-
-
-def drop_numbers(experience: Any) -> None:
-    """Remove our numbers from an `Experience` after reading it.
-
-    OpenRLHF logs the mean of every number in its info, and an objective that does not apply would
-    make that infinite. The session's own means, over the rollouts to which an objective applies,
-    are logged instead.
-    """
-    ours = (_MEASURED, _PAID, _GATED, _SOLVED, _INFORMATIVE)
-    for key in [key for key in experience.info if key.startswith(ours)]:
-        del experience.info[key]
-
-
-def read_rollouts(experience: Any) -> list[Rollout]:
-    """Return the rollouts of an OpenRLHF `Experience`, one per row, with rewards if scored."""
-    info = experience.info
-    measured = {
-        key.removeprefix(_MEASURED): info[key].tolist() for key in info if key.startswith(_MEASURED)
-    }
-    count = sum(key.startswith(_PAID) for key in info)
-    paid, gated = (
-        [info[f"{kind}{at}"].tolist() for at in range(count)] for kind in (_PAID, _GATED)
-    )
-    solved, informative = (
-        info[name].tolist() if name in info else [0.0] * len(experience.prompts)  # not scored yet
-        for name in (_SOLVED, _INFORMATIVE)
-    )
-    rows = zip(
-        experience.prompts,
-        experience.labels,
-        experience.action_mask.sum(dim=-1).tolist(),
-        experience.truncated.tolist(),
-        strict=True,
-    )
-    return [
-        Rollout(
-            prompt_id(prompt, label),
-            {
-                name: None if values[row] == _NOT_APPLICABLE else values[row]
-                for name, values in measured.items()
-                if not math.isnan(values[row])
-            },
-            kind=str(label_fields(label).get("kind", "all")),
-            preference=str(label_fields(label).get("preference", "")),
-            tokens=int(tokens),
-            truncated=bool(cut),
-            solved=None if math.isnan(solved[row]) else bool(solved[row]),
-            rewards=tuple(column[row] for column in paid),
-            gated=tuple(column[row] for column in gated),
-            informative=bool(informative[row]),
-        )
-        for row, (prompt, label, tokens, cut) in enumerate(rows)
-    ]
 
 
 def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Rollout:

@@ -20,14 +20,13 @@ from paretopo.config import loads
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
     REWARD_COMPONENTS,
+    ROLLOUTS,
     UnexpectedOpenRLHF,
     check_response,
     components_of,
     find_components,
+    make_rollout,
     measure_own,
-    put_components,
-    put_rewards,
-    read_rollouts,
 )
 from paretopo.rewards.own import load_own_rewards
 
@@ -86,7 +85,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
             "extra_logs": {k: v for k, v in logs.items() if k not in dropped},
         }
         experience = super()._process_response_into_experience(response, **kwargs)
-        put_components(experience, components, ours.objectives)
+        experience.info[ROLLOUTS] = [make_rollout(experience, components, ours.objectives)]
         if not self._evaluating:
             self._group.append(experience)
             if len(self._group) == self.args.rollout.n_samples_per_prompt:
@@ -111,7 +110,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
 
     def _score(self, group: list[Any]) -> None:
         self._measure_own(group)
-        rollouts = [read_rollouts(one)[0] for one in group]
+        rollouts = [rollout for one in group for rollout in one.info[ROLLOUTS]]
         if len({one.prompt_id for one in rollouts}) != 1:
             raise UnexpectedOpenRLHF(
                 "the rollouts of one answer must belong to one prompt, got "
@@ -121,8 +120,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
         low, high = self.args.algo.dynamic_filtering_range
         first = self.args.paretopo.objectives[0]
         for experience, one in zip(group, scored.rollouts, strict=True):
-            put_components(experience, one.reward_components, self.args.paretopo.objectives)
-            put_rewards(experience, one)
+            experience.info[ROLLOUTS] = [one]
             # OpenRLHF logs this score: the user's reward, not the agent's own grade.
             experience.rewards = torch.tensor([one.reward_components.get(first) or 0.0])
             experience.scores = torch.tensor([(low + high) / 2 if scored.informative else high])

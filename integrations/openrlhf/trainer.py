@@ -17,7 +17,7 @@ from openrlhf.trainer import ppo_trainer
 from openrlhf.utils.logging_utils import init_logger
 
 from paretopo.integrations.openrlhf.experience import ParetoExperienceMaker
-from paretopo.integrations.openrlhf.rollouts import measured, read_rollouts, with_text
+from paretopo.integrations.openrlhf.rollouts import ROLLOUTS, measured, with_text
 from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
 from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import Rollout
@@ -113,7 +113,7 @@ class ParetoTraining:
 
     def _read(self, samples: list[Any]) -> list[Rollout]:
         """Return the held-out rollouts; the same few questions each time have their text."""
-        rollouts = [one for sample in samples for one in read_rollouts(sample)]
+        rollouts = [one for sample in samples for one in sample.info[ROLLOUTS]]
         names = (one.prompt_id for one in rollouts)
         chosen = choose_recorded(names, self.args.paretopo.trajectories)
         rows = [(sample, row) for sample in samples for row in range(len(sample.prompts))]

@@ -34,9 +34,8 @@ from paretopo.integrations.nemo_rl import ParetoAdvantageEstimator
 from paretopo.integrations.openrlhf.rollouts import (
     components_of,
     find_components,
-    put_components,
-    read_rollouts,
 )
+from paretopo.integrations.openrlhf.rollouts import make_rollout as make_rollout_on_openrlhf
 from paretopo.integrations.trl import ControllerTrainer, ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.verl.training import make_rollout
 from paretopo.records.folder import RunFolder
@@ -115,8 +114,7 @@ def read_on_openrlhf(rows, session, *, by_name=False):
             found = find_components(response, row, session.objectives)
         else:
             found = components_of("why?", '{"id": "q"}', {"reward_components": row})
-        put_components(made, found, session.objectives)
-        rollouts += read_rollouts(made)
+        rollouts.append(make_rollout_on_openrlhf(made, found, session.objectives))
     return rollouts
 
 

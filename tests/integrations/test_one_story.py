@@ -25,10 +25,8 @@ from paretopo.controller.limits import Multipliers
 from paretopo.integrations.advantages import spread
 from paretopo.integrations.openrlhf.rollouts import (
     components_of,
+    make_rollout,
     measured,
-    put_components,
-    put_rewards,
-    read_rollouts,
     with_text,
 )
 from paretopo.integrations.trl.generated import Generated
@@ -225,37 +223,23 @@ class OnOpenRLHF:
             "truncated": not one.ends,
         }
 
-    def experience(self, story):
+    def rollout(self, one):
+        experience = make_experience(self.row(one))
+        logs = {"reward_components": one.components}
+        components = components_of(experience.prompts[0], experience.labels[0], logs)
+        return make_rollout(experience, components, self.session.objectives)
+
+    def add_texts(self, rollouts, story):
         """As OpenRLHF puts the experiences of single rollouts together."""
         whole = make_experience(*map(self.row, story))
-        rows = []
-        for one in story:
-            row = make_experience(self.row(one))
-            logs = {"reward_components": one.components}
-            components = components_of(row.prompts[0], row.labels[0], logs)
-            put_components(row, components, self.session.objectives)
-            rows.append(row.info)
-        whole.info = {name: torch.cat([row[name] for row in rows]) for name in rows[0]}
-        return whole
+        return [with_text(one, whole, row, TOKENIZER) for row, one in enumerate(rollouts)]
 
     def train(self, step, story):
         groups = [story[first : first + POINTS] for first in range(0, len(story), POINTS)]
-        experiences = [self.experience(group) for group in groups]
         # As TRL scores them: all groups of a batch learn before any is scored.
-        scored = self.session.score([read_rollouts(one) for one in experiences])
-        rollouts = []
-        for experience, group in zip(experiences, scored, strict=True):
-            rows = [SimpleNamespace(info={}) for _ in group.rollouts]
-            for row, one in zip(rows, group.rollouts, strict=True):
-                put_components(row, one.reward_components, self.session.objectives)
-                put_rewards(row, one)
-            experience.info = {
-                name: torch.cat([row.info[name] for row in rows]) for name in rows[0].info
-            }
-            rollouts.append(read_rollouts(experience))
-        rollouts[0] = [
-            with_text(one, experiences[0], row, TOKENIZER) for row, one in enumerate(rollouts[0])
-        ]
+        scored = self.session.score([[*map(self.rollout, group)] for group in groups])
+        rollouts = [[*group.rollouts] for group in scored]
+        rollouts[0] = self.add_texts(rollouts[0], groups[0])
         advantages = self.session.advantages(rollouts)
         names = {"loss": "policy_loss", "grad_norm": "actor_grad_norm", "learning_rate": "actor_lr"}
         status = {names[ours]: value for ours, value in MEASURED.items()}
@@ -263,14 +247,13 @@ class OnOpenRLHF:
         return advantages
 
     def evaluate(self, step, story):
-        experience = self.experience(story)
-        rollouts = read_rollouts(experience)
+        rollouts = [*map(self.rollout, story)]
         chosen = choose_recorded([one.prompt_id for one in rollouts], 1)
         self.session.observe(
             step,
             [
-                with_text(one, experience, row, TOKENIZER) if one.prompt_id in chosen else one
-                for row, one in enumerate(rollouts)
+                texted if one.prompt_id in chosen else one
+                for one, texted in zip(rollouts, self.add_texts(rollouts, story), strict=True)
             ],
             seconds=1.0,
         )

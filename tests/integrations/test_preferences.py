@@ -16,7 +16,7 @@ from paretopo.integrations.huggingface.tiny_model import make_task_tokenizer
 from paretopo.integrations.huggingface.warmup import encode, make_trace_source
 from paretopo.integrations.openrlhf.prepare import prepare
 from paretopo.integrations.openrlhf.rehearsal.checks import _check_steps as check_steps
-from paretopo.integrations.openrlhf.rollouts import read_rollouts
+from paretopo.integrations.openrlhf.rollouts import make_rollout
 from paretopo.records.folder import RunFolder
 from paretopo.tasks.choice import make_task
 from paretopo_lab.evaluate.own_task import format_evaluation, plan_evaluation
@@ -80,7 +80,7 @@ def test_openrlhf_reads_preferences_from_its_files(task, tmp_path):
     label = json.loads(rows[0]["label"])
     assert label["preference"] == asked[0].preference.text
     assert asked[0].preference.line in rows[0]["prompt"]
-    [rollout] = read_rollouts(make_experience(rows[0]))
+    rollout = make_rollout(make_experience(rows[0]), {}, ("correct", "calls"))
     assert rollout.preference == asked[0].preference.text
 
 

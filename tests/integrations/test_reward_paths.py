@@ -13,8 +13,8 @@ pytest.importorskip("trl")
 from support.trainer_rollouts import make_experience
 
 from paretopo.config import from_table
+from paretopo.integrations.openrlhf.rollouts import ROLLOUTS, make_rollout
 from paretopo.integrations.openrlhf.rollouts import measure_own as measure_on_openrlhf
-from paretopo.integrations.openrlhf.rollouts import put_components, read_rollouts
 from paretopo.integrations.trl.rewards import SessionRewards
 from paretopo.rewards.calls import Limits
 from paretopo.rewards.own import OwnRewards
@@ -107,9 +107,9 @@ def on_trl(own, prompt=CHAT):
 def on_openrlhf(own, prompt=CHAT):
     label = {"id": "q", "answer": "42", "columns": {**COLUMNS, "prompt": prompt}}
     experience = make_experience({"label": json.dumps(label), "response": TOKENS, "own": MASK})
-    put_components(experience, {}, NAMES)
+    experience.info[ROLLOUTS] = [make_rollout(experience, {}, NAMES)]
     measure_on_openrlhf(own, [experience], TOKENIZER, NAMES, FURTHER)
-    return read_rollouts(experience)[0].reward_components
+    return experience.info[ROLLOUTS][0].reward_components
 
 
 @pytest.fixture

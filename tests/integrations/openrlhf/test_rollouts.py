@@ -12,11 +12,8 @@ from support.trainer_rollouts import make_experience
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
     components_of,
-    drop_numbers,
+    make_rollout,
     prompt_id,
-    put_components,
-    put_rewards,
-    read_rollouts,
     with_text,
 )
 from paretopo.rollout import BadRollout, Rollout, Segment
@@ -49,22 +46,14 @@ def test_wrong_return_of_an_executor_is_explained(response):
         check_response(response)
 
 
-def test_components_travel_in_an_experience():
-    given = {"correct": 1.0, "polite": None, "seconds": 0.1}
-    experience = make_experience({})
-    objectives = ("correct", "polite", "kind")
-    components = components_of("why?", '{"id": "q"}', {"reward_components": given})
-    put_components(experience, components, objectives)
-    said = {"solved": True, "rewards": (1.0, 1 / 3), "gated": (1.0, 0.0), "informative": True}
-    put_rewards(experience, Rollout("q", given, **said))
-    [rollout] = read_rollouts(experience)
-    assert rollout == Rollout("q", given, tokens=2, **said)
-    # OpenRLHF logs the mean of its info: one that does not apply would make that infinite.
-    experience.info["response_length"] = torch.tensor([3.0])
-    drop_numbers(experience)
-    assert list(experience.info) == ["response_length"]
-    with pytest.raises(BadRollout, match=r"'q' has 'polit' = 1.0 .* did you mean 'polite'"):
-        put_components(experience, {"polit": 1.0}, objectives)
+def test_a_rollout_has_its_objectives_first_and_the_label_of_its_prompt():
+    label = '{"id": "q", "kind": "sum", "preference": "correct 1"}'
+    experience = make_experience({"label": label, "own": [1, 0], "truncated": True})
+    given = {"seconds": 0.1, "polite": None, "correct": 1.0}
+    rollout = make_rollout(experience, given, ("correct", "polite"))
+    said = {"kind": "sum", "preference": "correct 1", "tokens": 1, "truncated": True}
+    assert rollout == Rollout("q", given, **said)
+    assert list(rollout.reward_components) == ["correct", "polite", "seconds"]
 
 
 def test_samples_become_text():

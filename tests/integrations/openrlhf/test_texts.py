@@ -1,5 +1,6 @@
 """Texts are recovered from OpenRLHF's padded, merged and reordered samples."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -7,9 +8,9 @@ import pytest
 pytest.importorskip("openrlhf", exc_type=ImportError)
 
 from paretopo.config import loads
-from paretopo.integrations.openrlhf.rollouts import put_components, put_rewards, read_rollouts
+from paretopo.integrations.openrlhf.rollouts import ROLLOUTS, make_rollout
 from paretopo.rewards.own import load_own_rewards
-from paretopo.rollout import Rollout, Segment
+from paretopo.rollout import Segment
 
 torch = pytest.importorskip("torch")
 
@@ -53,9 +54,8 @@ def sample(number, scalar=1.0):
     from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
 
     made = SamplesGenerator._process_response_into_experience(None, response, max_len=200)
-    put_components(made, {"correct": 1.0, "calls": 1.0}, ("correct", "calls"))
-    worth = (1.0, 0.5)
-    put_rewards(made, Rollout(f"q{group}", {}, solved=True, rewards=worth, gated=worth))
+    rollout = make_rollout(made, {"correct": 1.0, "calls": 1.0}, ("correct", "calls"))
+    made.info[ROLLOUTS] = [replace(rollout, rewards=(1.0, 0.5))]
     made.index = [number]
     return made
 
@@ -85,7 +85,7 @@ def test_the_vector_is_trained_and_logged_whatever_scalar_an_agent_returns(
     made._own = load_own_rewards(loads("", {"rewards.file": str(tmp_path / "rewards.py")}))
     group = [sample(0, scalar) for _ in range(4)]
     made._score(group)
-    assert [read_rollouts(one)[0].rewards[0] for one in group] == [0.0, 1.0, 0.0, 1.0]
+    assert [one.info[ROLLOUTS][0].rewards[0] for one in group] == [0.0, 1.0, 0.0, 1.0]
     assert [one.rewards.item() for one in group] == [0.0, 1.0, 0.0, 1.0]
     assert all(one.rewards.dtype == torch.float32 for one in group)
 
