@@ -18,12 +18,13 @@ import copy
 import os
 import resource
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from paretopo.config import loads
+from paretopo.config import RunConfig, loads
 from paretopo.integrations.agents.agent import ToolAgent
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
@@ -104,11 +105,11 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
     """Runs rollouts of `agent`: stop texts, response budget, truncation, the same keys for all.
 
     Attributes:
-        agent: The agent's class.
+        agent: The agent's class, or a function that makes the agent.
         turn_timeout: Time limit of a turn of the agent, in seconds.
     """
 
-    agent: ClassVar[type[ToolAgent]]
+    agent: ClassVar[Callable[[RunConfig, Any, dict[str, Any]], ToolAgent]]
     turn_timeout: ClassVar[float] = 600.0
 
     def __init__(self) -> None:

@@ -58,18 +58,18 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         order = [number for experience in experiences for number in experience.index]
         points = self.args.rollout.n_samples_per_prompt
         kept = self.args.paretopo.trajectories * points
-        flat: list[Rollout | None] = [None] * len(order)
+        found: dict[int, Rollout] = {}
         for experience in experiences:
             rollouts = zip(experience.index, experience.info[ROLLOUTS], strict=True)
             for row, (number, rollout) in enumerate(rollouts):
                 if not rollout.rewards:
                     raise UnexpectedOpenRLHF("a sample reached the update without being scored")
-                flat[number] = rollout
                 if number < kept:
-                    flat[number] = with_text(rollout, experience, row, self.tokenizer)
-        if len(flat) % points or any(one is None for one in flat):
-            raise UnexpectedOpenRLHF(f"{len(flat)} samples do not make groups of {points}")
-        whole = [one for one in flat if one is not None]
+                    rollout = with_text(rollout, experience, row, self.tokenizer)
+                found[number] = rollout
+        whole = [rollout for _, rollout in sorted(found.items())]
+        if len(whole) % points or sorted(order) != [*range(len(whole))]:
+            raise UnexpectedOpenRLHF(f"{len(order)} samples do not make groups of {points}")
         groups = [whole[first : first + points] for first in range(0, len(whole), points)]
         for number, group in enumerate(groups):
             names = {one.prompt_id for one in group}

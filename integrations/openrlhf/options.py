@@ -68,13 +68,11 @@ class Files:
 
     Attributes:
         model: Folder or name of the initial policy.
-        agent: Python file of the environment.
         prompts: Training prompts: file and number.
         held_out: Held-out prompts: file and number.
     """
 
     model: str
-    agent: Path
     prompts: Path
     prompt_count: int
     held_out: Path
@@ -128,7 +126,7 @@ def openrlhf_options(config: RunConfig, run: RunFolder, files: Files, *, resume:
         "actor.loss_agg_mode": _LOSSES[optimiser.loss],
         "ref.num_nodes": cluster.nodes,
         "ref.num_gpus_per_node": cluster.gpus_per_node,
-        "train.agent_func_path": files.agent,
+        "train.agent_func_path": Path(__file__).with_name("task_agent.py").resolve(),
         "train.seed": config.seed % 2**31,
         # Dropped groups use up prompts: the passes suffice for 19 dropped of 20; beyond, the run
         # fails.

@@ -50,8 +50,7 @@ def prepare(config: RunConfig, run: RunFolder, interrupted: Callable[[], bool]) 
         _write_rows(config, run, name, [_row_of(tokenizer, task, one) for one in questions])
         for name, questions in (("prompts", training), ("held_out", task.sweep()))
     )
-    agent = Path(__file__).with_name("task_agent.py").resolve()
-    return Files(model, agent, prompts, count, held_out, held_out_count)
+    return Files(model, prompts, count, held_out, held_out_count)
 
 
 def check_step(config: RunConfig) -> int:

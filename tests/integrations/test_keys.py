@@ -95,7 +95,7 @@ def trl_arguments(config, folder):
 
 
 def openrlhf_words(config, folder):
-    files = openrlhf.Files("m", Path("agent.py"), Path("p"), 320, Path("h"), 64)
+    files = openrlhf.Files("m", Path("p"), 320, Path("h"), 64)
     run = RunFolder(folder, config)
     return openrlhf.openrlhf_options(config, run, files, resume=False)
 

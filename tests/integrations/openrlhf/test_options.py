@@ -30,7 +30,7 @@ from paretopo.records import provenance
 from paretopo.records.folder import RunFolder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-FILES = Files("model", Path("agent.py"), Path("prompts.jsonl"), 320, Path("held_out.jsonl"), 64)
+FILES = Files("model", Path("prompts.jsonl"), 320, Path("held_out.jsonl"), 64)
 
 
 def words_of(text: str = "", resume=False) -> list[str]:
