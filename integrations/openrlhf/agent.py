@@ -18,13 +18,12 @@ import copy
 import os
 import resource
 import time
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from paretopo.config import RunConfig, loads
+from paretopo.config import loads
 from paretopo.integrations.agents.agent import ToolAgent
 from paretopo.integrations.openrlhf.options import CONFIG_VARIABLE
 from paretopo.integrations.openrlhf.rollouts import (
@@ -109,7 +108,7 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         turn_timeout: Time limit of a turn of the agent, in seconds.
     """
 
-    agent: ClassVar[Callable[[RunConfig, Any, dict[str, Any]], ToolAgent]]
+    agent: ClassVar[Any]
     turn_timeout: ClassVar[float] = 600.0
 
     def __init__(self) -> None:
@@ -177,4 +176,5 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         return response
 
     async def _make_agent(self, tokenizer: Any, label: dict[str, Any]) -> ToolAgent:
-        return self.agent(self._config, tokenizer, label)
+        made: ToolAgent = self.agent(self._config, tokenizer, label)
+        return made
