@@ -105,7 +105,6 @@ def run_command(
         evaluate_every=config.evaluation.every,
         trajectories=config.run.trajectories,
         objectives=[one.name for one in config.objectives],
-        script=bool(run.manifest.get("script")),
         resuming=resuming,
         rehearsal=str(run.path.resolve() / "rehearsal") if rehearsal else "",
     )

@@ -14,7 +14,7 @@ from paretopo.integrations.agents.responses import write_completion
 from paretopo.rewards.own import OwnRewards
 from paretopo.rollout import BadRollout, Rollout, digest_prompt, format_answer, split_tokens
 
-# Every agent returns it in the extra_logs of its last turn: a number for each objective, by name.
+# Our agents return it in the extra_logs of their last turn: a mapping of names to numbers.
 REWARD_COMPONENTS = "reward_components"
 FINISHED = "finished"
 # Key of an Experience's info: a list with the rollout of each row. OpenRLHF joins such lists as it
@@ -78,38 +78,31 @@ def check_response(response: Any) -> None:
         )
 
 
-def components_of(prompt: str, label: Any, logs: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return the ``reward_components`` in a rollout's extra_logs.
-
-    Raises:
-        BadRollout: They are missing, or one is not a finite number; the message names prompt, key
-            and value.
-    """
-    name, given = prompt_id(prompt, label), logs.get(REWARD_COMPONENTS)
-    if not isinstance(given, Mapping):
-        raise BadRollout(
-            f"the agent's rollout of prompt {name!r} has no {REWARD_COMPONENTS!r} in its "
-            "extra_logs: its last turn must set them, a mapping of names to numbers; got "
-            f"{given!r} and keys {sorted(logs)}"
-        )
-    # A key that is no name has no number either.
-    return {
-        key: check_number(name, key, value if isinstance(key, str) else repr(value))
-        for key, value in given.items()
-    }
-
-
 def find_components(
     response: Mapping[str, Any], logs: Mapping[str, Any], objectives: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return the values that an agent or a reward function of OpenRLHF gives by name.
+    """Return the values that an agent or a reward function gives by name; None does not apply.
 
-    They are ``rewards``, ``scores`` and those of extra_logs; None does not apply.
+    They are the ``reward_components`` in extra_logs. If there are none, they are ``rewards``,
+    ``scores`` and those of extra_logs.
 
     Raises:
-        BadRollout: An objective has no value, or one is not a finite number.
+        BadRollout: An objective has no value, or one is not a finite number; the message names
+            prompt, key and value.
     """
     name = prompt_id(response["prompt"], response["label"])
+    if REWARD_COMPONENTS in logs:
+        measured = logs[REWARD_COMPONENTS]
+        if not isinstance(measured, Mapping):
+            raise BadRollout(
+                f"the agent's rollout of prompt {name!r} has {REWARD_COMPONENTS!r} = "
+                f"{measured!r:.200}, expected a mapping of names to numbers"
+            )
+        # A key that is no name has no number either.
+        return {
+            key: check_number(name, key, value if isinstance(key, str) else repr(value))
+            for key, value in measured.items()
+        }
     given = {"rewards": response.get("reward"), "scores": response.get("scores"), **logs}
     for one in objectives:
         if one not in given and one not in UNASKED:

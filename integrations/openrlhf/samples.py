@@ -23,7 +23,6 @@ from paretopo.integrations.openrlhf.rollouts import (
     ROLLOUTS,
     UnexpectedOpenRLHF,
     check_response,
-    components_of,
     find_components,
     make_rollout,
     measure_own,
@@ -74,10 +73,7 @@ class ParetoSamplesGenerator(SamplesGenerator):
     def _process_response_into_experience(self, response: Any, **kwargs: Any) -> Any:
         check_response(response)
         ours, logs = self.args.paretopo, dict(response.get("extra_logs") or {})
-        if ours.script and REWARD_COMPONENTS not in logs:
-            components = find_components(response, logs, ours.objectives)
-        else:
-            components = components_of(response["prompt"], response["label"], logs)
+        components = find_components(response, logs, ours.objectives)
         # OpenRLHF accepts only numbers; the session logs the means of the objectives.
         dropped = {REWARD_COMPONENTS, *ours.objectives}
         response = {

@@ -31,10 +31,7 @@ from paretopo.controller.estimators import ESTIMATORS
 from paretopo.controller.two_stages import ParetoPO
 from paretopo.integrations.advantages import spread
 from paretopo.integrations.nemo_rl import ParetoAdvantageEstimator
-from paretopo.integrations.openrlhf.rollouts import (
-    components_of,
-    find_components,
-)
+from paretopo.integrations.openrlhf.rollouts import find_components
 from paretopo.integrations.openrlhf.rollouts import make_rollout as make_rollout_on_openrlhf
 from paretopo.integrations.trl import ControllerTrainer, ParetoGRPOTrainer, ScriptSession
 from paretopo.integrations.verl.training import make_rollout
@@ -108,13 +105,10 @@ def open_session(
 def read_on_openrlhf(rows, session, *, by_name=False):
     rollouts = []
     for row in rows:
-        made = make_experience({})
-        if by_name:
-            response = {"prompt": "why?", "label": '{"id": "q"}', "action_ranges": [(1, 2)]}
-            found = find_components(response, row, session.objectives)
-        else:
-            found = components_of("why?", '{"id": "q"}', {"reward_components": row})
-        rollouts.append(make_rollout_on_openrlhf(made, found, session.objectives))
+        response = {"prompt": "why?", "label": '{"id": "q"}', "action_ranges": [(1, 2)]}
+        logs = row if by_name else {"reward_components": row}
+        found = find_components(response, logs, session.objectives)
+        rollouts.append(make_rollout_on_openrlhf(make_experience({}), found, session.objectives))
     return rollouts
 
 

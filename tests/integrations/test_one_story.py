@@ -24,7 +24,7 @@ from support.trainer_rollouts import make_experience, make_row, padded
 from paretopo.controller.limits import Multipliers
 from paretopo.integrations.advantages import spread
 from paretopo.integrations.openrlhf.rollouts import (
-    components_of,
+    find_components,
     make_rollout,
     measured,
     with_text,
@@ -226,7 +226,8 @@ class OnOpenRLHF:
     def rollout(self, one):
         experience = make_experience(self.row(one))
         logs = {"reward_components": one.components}
-        components = components_of(experience.prompts[0], experience.labels[0], logs)
+        response = {"prompt": one.prompt, "label": experience.labels[0]}
+        components = find_components(response, logs, self.session.objectives)
         return make_rollout(experience, components, self.session.objectives)
 
     def add_texts(self, rollouts, story):

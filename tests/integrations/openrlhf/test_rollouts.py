@@ -11,7 +11,7 @@ from support.trainer_rollouts import make_experience
 
 from paretopo.integrations.openrlhf.rollouts import (
     check_response,
-    components_of,
+    find_components,
     make_rollout,
     prompt_id,
     with_text,
@@ -25,19 +25,19 @@ def test_prompts_are_called_by_their_label_or_a_digest():
 
 
 @pytest.mark.parametrize(
-    ("logs", "complaint"),
+    ("components", "complaint"),
     [
-        ({"calls": 1}, r"'q' has no 'reward_components' .* got None and keys \['calls'\]"),
-        ({"reward_components": 1.0}, "'q' has no 'reward_components' .* got 1.0"),
-        ({"reward_components": {"correct": float("nan")}}, "'q' has 'correct' = nan"),
-        ({"reward_components": {"correct": "yes"}}, "'q' has 'correct' = 'yes'"),
-        ({"reward_components": {"calls": float("inf")}}, "'q' has 'calls' = inf"),
-        ({"reward_components": {3: 1.0}}, "'q' has 3 = '1.0'"),
+        (1.0, "'q' has 'reward_components' = 1.0, expected a mapping"),
+        ({"correct": float("nan")}, "'q' has 'correct' = nan"),
+        ({"correct": "yes"}, "'q' has 'correct' = 'yes'"),
+        ({"calls": float("inf")}, "'q' has 'calls' = inf"),
+        ({3: 1.0}, "'q' has 3 = '1.0'"),
     ],
 )
-def test_bad_logs_name_prompt_and_key(logs, complaint):
+def test_bad_components_name_prompt_and_key(components, complaint):
+    response = {"prompt": "text", "label": '{"id": "q"}'}
     with pytest.raises(BadRollout, match=complaint):
-        components_of("text", '{"id": "q"}', logs)
+        find_components(response, {"reward_components": components}, ())
 
 
 @pytest.mark.parametrize("response", [None, "it is 42", {"prompt": "a", "reward": 1.0}])
