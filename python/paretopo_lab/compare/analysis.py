@@ -28,7 +28,7 @@ from paretopo_lab.statistics.pairs import Comparison, compare
 
 _MARGIN = 0.1  # of the range, between the worst model and the guessed reference
 _ERRORS = 2.0  # standard errors, by which that model's mean is made worse before
-_MOST_TESTED = 4  # models; of more only the shares of dominance are shown
+_MOST_TESTED = 15  # pairs of models
 _FEW_QUESTIONS = 20
 _NONE = (math.nan, math.nan)
 
@@ -96,8 +96,8 @@ class Analysis:
         replicates: (replicates, models, objectives); empty if a model has a single question.
         fronts: At least one.
         gaps: Between every two fronts.
-        tests: Of every two models on the same questions, if there are at most 4 models; each is of
-            an objective, a model and another model.
+        tests: Of every two models on the same questions, or if these are many, of each against the
+            first of them; each is of an objective, a model and another model.
         notes: Sentences on guesses and limits.
         until_settled: Whether reports say how many more questions decide each open model.
     """
@@ -176,6 +176,7 @@ def analyse(
             share[own] = best.mean(axis=0)
         fronts.append(_measure(name, own, kept, means, part, corner, senses, cover, least))
     intervals = [[t_interval(column) for column in one.T] for one in scores.answered]
+    tested, note = _choose_tested(scores)
     verdicts = None
     if len(drawn):
         verdicts = judge_fronts(means, drawn, senses, scores.fronts, least, scores.shifts)
@@ -191,8 +192,8 @@ def analyse(
         drawn,
         tuple(fronts),
         tuple(_compare(*pair) for pair in itertools.combinations(fronts, 2)),
-        _test_models(scores),
-        tuple(notes),
+        _test_models(scores, tested),
+        (*notes, *note),
         until_settled,
     )
 
@@ -324,11 +325,26 @@ def _compare(first: FrontVolume, second: FrontVolume) -> Gap:
     return Gap(first.name, second.name, difference, (middle - below, middle + above), larger)
 
 
-def _test_models(scores: Scores) -> tuple[Comparison, ...]:
-    if not 2 <= len(scores.models) <= _MOST_TESTED:
-        return ()
+def _choose_tested(scores: Scores) -> tuple[list[tuple[int, int]], list[str]]:
+    """Return the pairs of models to test, and a sentence if these are not all."""
+    groups = scores.groups
+    pairs = [
+        (one, other)
+        for one, other in itertools.combinations(range(len(groups)), 2)
+        if groups[one] == groups[other] >= 0
+    ]
+    if len(pairs) <= _MOST_TESTED:
+        return pairs, []
+    firsts = [pair for pair in pairs if pair[0] == groups.index(groups[pair[0]])]
+    shared = f"{len(pairs):,} pairs of models share questions: "
+    if len(firsts) <= _MOST_TESTED:
+        return firsts, [f"{shared}tested is each model against the first on the same questions."]
+    return [], [f"{shared}none is tested. Pass fewer models to test them question by question."]
+
+
+def _test_models(scores: Scores, pairs: Sequence[tuple[int, int]]) -> tuple[Comparison, ...]:
     differences: dict[tuple[Measure, str, str], Floats] = {}
-    for one, other in itertools.combinations(range(len(scores.models)), 2):
+    for one, other in pairs:
         shared = scores.pair(one, other)
         if shared is not None:
             models = scores.models[one], scores.models[other]

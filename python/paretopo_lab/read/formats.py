@@ -10,6 +10,7 @@ tensorboardX 2.6.5 and torch 2.13.0 wrote. The format of vLLM's sweeps is from i
 from __future__ import annotations
 
 import lzma
+import hashlib
 import math
 import re
 import struct
@@ -129,9 +130,20 @@ def _convert_questions(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
     """Convert questions.json of paretopo: a row for each question of the last evaluation."""
     run = RunFolder.open(path.parent)
     own = {"model": run.path.resolve().name, "method": run.title, "seed": run.config.seed}
+    source = _digest_source(run)
     for content, _ in rows:
-        for question, measured in content["last"]["measured"].items():
-            yield {**own, "question": question, **measured}, f"question {question}"
+        for name, measured in content["last"]["measured"].items():
+            yield {**own, "question": f"{source}{name}", **measured}, f"question {name}"
+
+
+def _digest_source(run: RunFolder) -> str:
+    """Return a prefix for the names of held-out questions: those of other sets are others."""
+    if run.manifest.get("script"):
+        return ""  # whose prompts are the names
+    task, files = run.config.task, run.manifest.get("files", {})
+    made = (task, run.config.seed) if task.is_made_up else task.held_out
+    source = (task.name, files.get("task.held_out") or made)
+    return hashlib.sha256(repr(source).encode()).hexdigest()[:8] + "/"
 
 
 def _convert_vllm(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:

@@ -89,6 +89,25 @@ def test_dominance_of_a_draw_of_two_questions(compare):
     assert a["on_front_probability"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("models", "kinds", "pairs", "told"),
+    [
+        (2, 5, 5, ""),
+        (6, 1, 15, ""),
+        (7, 1, 6, "against the first"),
+        (4, 4, 12, "against the first"),
+        (17, 1, 0, "none is tested"),
+    ],
+)
+def test_many_models_are_tested_against_the_first(compare, models, kinds, pairs, told):
+    rows = make_rows({f"m{at}": (0.5, 10) for at in range(models)}, questions=2 * kinds)
+    rows = [[*row, f"kind {int(row[1][1:]) % kinds}"] for row in rows]
+    found = compare(rows, "--by", "model", "--by", "kind", header=[*HEADER, "kind"])
+    assert len(found["tests"]) == 2 * pairs
+    [*notes] = [note for note in found["notes"] if "share questions" in note]
+    assert [told in note for note in notes] == [True] * bool(told)
+
+
 def test_several_answers_to_a_question_count_as_their_mean(compare):
     rows = [["a", "q1", 1, 10], ["a", "q1", 0, 20], ["a", "q1", 0, 30], ["a", "q2", 1, 40]]
     [a] = compare(rows)["models"]

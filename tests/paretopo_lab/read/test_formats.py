@@ -50,6 +50,7 @@ def means(found):
 def test_questions_of_runs_are_compared(tmp_path, capsys):
     runs = [tell(tmp_path, seed=0), tell(tmp_path, seed=1), tell(tmp_path, recipe="paper")]
     for run, more in zip(runs, (0.0, 1.0, 0.5), strict=True):
+        run.update_manifest(files={"task.held_out": "one file"})
         for step in (0, 9):
             measured = {f"q{at}": {"correct": 1.0, "calls": at + step + more} for at in range(8)}
             run.write_questions(step, measured | {"other": {"correct": 0.0, "calls": None}})
@@ -64,6 +65,9 @@ def test_questions_of_runs_are_compared(tmp_path, capsys):
     found = compare(capsys, files, "correct:max", "calls:min", by=["method"])
     assert means(found) == {"recommended": [1.0, 13.0], "paper": [1.0, 13.0]}
     assert [one["answers"] for one in found["models"]] == [16, 8]
+    runs[1].update_manifest(files={"task.held_out": "another"})
+    found = compare(capsys, files, "correct:max", "calls:min")
+    assert [one["difference"] for one in found["tests"] if one["objective"] == "calls"] == [-0.5]
 
 
 # ---- lm-eval-harness -----------------------------------------------------------------------------
