@@ -9,8 +9,8 @@ tensorboardX 2.6.5 and torch 2.13.0 wrote. The format of vLLM's sweeps is from i
 
 from __future__ import annotations
 
-import lzma
 import hashlib
+import lzma
 import math
 import re
 import struct

@@ -4,37 +4,15 @@ import hashlib
 import json
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
 from support import made_data as made
 
 from paretopo import cli
-from paretopo.config import loads
-from paretopo.integrations.openrlhf.prepare import _rows
-from paretopo.integrations.openrlhf.rollouts import label_fields, prompt_id
 from paretopo.records.schema import DataError, read_rows
 from paretopo_lab.prepare import preparing
 from paretopo_lab.prepare.sources import SOURCES
-
-
-def test_openrlhf_gets_ids_and_answers(tmp_path):
-    _, train, _ = made.prepare_rows(tmp_path, "search_r1", made.search_rows(), held_out=0.1)
-    source = tmp_path / "data" / "search_r1" / "train.jsonl"
-    tokenizer = SimpleNamespace(
-        chat_template="", apply_chat_template=lambda messages, **_: f"<{messages[-1]['content']}>"
-    )
-    read = _rows(loads(""), tokenizer, "prompts", str(source), None, [])
-    for row, got in zip(train, read, strict=True):
-        assert got["prompt"] == f"<{row.prompt}>"
-        assert got["datasource"] == row.datasource
-        assert prompt_id(got["prompt"], got["label"]) == row.id
-        assert label_fields(got["label"])["answer"] == list(row.answers)
-        assert label_fields(got["label"])["kind"] == row.datasource
-
-
-# ---- the Hub -------------------------------------------------------------------------------------
 
 
 def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch, capsys):
