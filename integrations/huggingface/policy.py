@@ -127,17 +127,28 @@ def warm_up_policy(
     if shared is None or not shared.exists():
         if not train_or_load():
             raise KeyboardInterrupt
-        if shared is None:
-            return
-        if not shared.exists():
-            shared.parent.mkdir(parents=True, exist_ok=True)
-            temporary = shared.with_name(f"{shared.name}.{os.getpid()}")
-            link_or_copy(state_file, temporary)
-            temporary.replace(shared)
+        if shared is None or _publish(state_file, shared):
             return
     state_file.unlink(missing_ok=True)  # it may be incomplete, or a copy of another run's
     link_or_copy(shared, state_file)
-    train_or_load()
+    if not train_or_load():
+        raise KeyboardInterrupt
+
+
+def _publish(state_file: Path, shared: Path) -> bool:
+    """Share a warm-up whole; return False if another run has shared its own first."""
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    temporary = shared.with_name(f"{shared.name}.{os.getpid()}")
+    link_or_copy(state_file, temporary)
+    try:
+        os.link(temporary, shared)  # a replacement would overwrite the other run's
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        temporary.replace(shared)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True
 
 
 def shared_warmup(config: RunConfig) -> Path:

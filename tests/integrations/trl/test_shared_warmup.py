@@ -1,5 +1,7 @@
 """Runs that share a warm-up begin with the same weights, whichever of them made it."""
 
+import os
+
 import pytest
 
 pytest.importorskip("torch")
@@ -18,7 +20,7 @@ def begin(tmp_path, monkeypatch):
         if not str(begin.loaded).startswith("whole"):
             begin.during()
             state_file.write_text("whole")
-        return True
+        return begin.finishes
 
     class Model:
         class device:
@@ -36,7 +38,7 @@ def begin(tmp_path, monkeypatch):
         policy.warm_up_policy(config, Task(), Model(), None, state, lambda: False)
         return state.read_text()
 
-    begin.during = lambda: None
+    begin.during, begin.finishes = lambda: None, True
     begin.shared = policy.shared_warmup(config)
     monkeypatch.setattr(warmup, "warm_up", warm_up)
     return begin
@@ -58,3 +60,37 @@ def test_of_runs_that_begin_together_all_take_the_warm_up_that_ends_first(begin)
     begin.during = end_before_it
     assert begin("second") == begin.loaded == "whole, of another run"
     assert begin.shared.read_text() == "whole, of another run"
+
+
+def test_a_warm_up_that_ends_a_moment_later_replaces_no_other(begin, monkeypatch):
+    link = os.link
+
+    def end_before_it(file, target):
+        if target == begin.shared:
+            target.write_text("whole, of another run")
+        link(file, target)
+
+    monkeypatch.setattr(os, "link", end_before_it)
+    assert begin("second") == begin.loaded == "whole, of another run"
+    assert begin.shared.read_text() == "whole, of another run"
+    assert list(begin.shared.parent.iterdir()) == [begin.shared]
+
+
+def test_a_file_system_without_links_shares_the_warm_up_too(begin, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert begin("first") == begin.shared.read_text() == "whole"
+    assert list(begin.shared.parent.iterdir()) == [begin.shared]
+
+
+def test_a_stopped_warm_up_is_not_shared(begin):
+    begin.finishes = False
+    with pytest.raises(KeyboardInterrupt):
+        begin("first")
+    assert not begin.shared.exists()
+    begin.shared.parent.mkdir()
+    begin.shared.write_text("half")
+    with pytest.raises(KeyboardInterrupt):
+        begin("second")
