@@ -110,17 +110,18 @@ class Group:
             ValueError: There is no rollout, or a segment has an unknown kind.
         """
         shared = {
-            "prompt_id": row["id"],
-            "prompt": row["prompt"],
-            "answer": row["answer"],
+            "prompt_id": _check("id", row["id"], _TEXT),
+            "prompt": _check("prompt", row["prompt"], _TEXT),
+            "answer": _check("answer", row["answer"], _TEXT),
             "held_out": row["held_out"],
-            "kind": row["kind"],
+            "kind": _check("kind", row["kind"], _TEXT),
             "preference": row.get("preference", ""),
         }
         rollouts = tuple(_rollout(one, shared) for one in row["rollouts"])
         if not rollouts:
             raise ValueError("rollouts must hold at least one")
-        return cls(rollouts, row["step"], row["stage"], tuple(row["objectives"]))
+        objectives = tuple(_check("an objective", one, _TEXT) for one in row["objectives"])
+        return cls(rollouts, row["step"], row["stage"], objectives)
 
 
 def group_held_out(
@@ -170,14 +171,15 @@ def read_groups(path: Path) -> Iterator[Group]:
     """Yield the groups of a file in its order; a torn last line or a missing file yields nothing.
 
     Raises:
-        ConfigError: a line is no group; names file and line.
+        ConfigError: a line is no group; names file, line and entry.
     """
     for number, row in enumerate(files.read_rows(path), start=1):
         try:
             yield Group.from_row(row)
         except (KeyError, TypeError, ValueError) as error:
+            why = f"it lacks {error.args[0]}" if isinstance(error, KeyError) else error
             where = f"{path} line {number}"
-            raise ConfigError(f"{where} is not a group of rollouts: {error!r}") from None
+            raise ConfigError(f"{where} is not a group of rollouts: {why}") from None
 
 
 def shorten(group: Group, most: int = _MOST_CHARACTERS) -> Group:
@@ -234,21 +236,35 @@ def _rollout(row: files.Row, shared: dict[str, Any]) -> Rollout:
         reward_components={
             name: None if value is None else float(value) for name, value in components
         },
-        solved=row["solved"],
+        solved=_check("solved", row["solved"], _TRUTH),
         tokens=row["tokens"],
         truncated=row["truncated"],
         segments=tuple(_segment(one) for one in row["segments"]),
         rewards=_numbers(row["rewards"]),
         gated=_numbers(row["gated"]),
-        rank=row.get("rank"),
-        advantage=row.get("advantage"),
+        rank=_check("rank", row.get("rank"), _NUMBER),
+        advantage=_check("advantage", row.get("advantage"), _NUMBER),
     )
 
 
 def _segment(row: files.Row) -> Segment:
     if row["kind"] not in get_args(SegmentKind):  # pages and terminals print it as it is
         raise ValueError(f"a segment must have a kind of {get_args(SegmentKind)}, got {row!r:.80}")
-    return Segment(row["kind"], row["text"])
+    return Segment(row["kind"], _check("text", row["text"], _TEXT))
+
+
+# Types of entries in JSON; true and false are not numbers.
+_TEXT = ("a string", (str,))
+_NUMBER = ("a number or null", (int, float, type(None)))
+_TRUTH = ("true, false or null", (bool, type(None)))
+
+
+def _check(name: str, value: Any, expected: tuple[str, tuple[type, ...]]) -> Any:
+    """Return the value of an entry; refuse one that pages and terminals cannot print."""
+    described, types = expected
+    if type(value) not in types:
+        raise TypeError(f"{name} must be {described}, got {value!r:.80}")
+    return value
 
 
 def _numbers(values: Iterable[float | None]) -> tuple[float, ...]:

@@ -66,16 +66,23 @@ def test_groups_come_back_as_they_were_written(tmp_path_factory, written):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rollouts": None}, "TypeError"),
-        ({"rollouts": [3]}, "TypeError"),
+        ({"prompt": None}, "prompt must be a string, got None"),
+        ({"answer": 42}, "answer must be a string, got 42"),
+        ({"objectives": [3]}, "an objective must be a string, got 3"),
+        ({"rollouts": None}, "not iterable"),
+        ({"rollouts": [3]}, "not subscriptable"),
         ({"rollouts": [ONE | {"segments": [{"kind": "smile"}]}]}, "a segment must have a kind of"),
         ({"rollouts": []}, "rollouts must hold at least one"),
-        ({"rollouts": [{"segments": [], "tokens": 1}]}, r"KeyError\('reward_components'\)"),
+        ({"rollouts": [{"segments": [], "tokens": 1}]}, "it lacks reward_components"),
         ({"rollouts": [ONE | {"reward_components": {"a": "b"}}]}, "could not convert .* 'b'"),
         ({"rollouts": [ONE | {"rewards": ["much"]}]}, "could not convert .* 'much'"),
+        ({"rollouts": [ONE | {"solved": 1}]}, "solved must be true, false or null, got 1"),
+        ({"rollouts": [ONE | {"rank": "first"}]}, "rank must be a number or null, got 'first'"),
+        ({"rollouts": [ONE | {"advantage": []}]}, r"advantage must be a number .*, got \[\]"),
+        ({"rollouts": [ONE | {"segments": [{"kind": "tool", "text": 3}]}]}, "text must be a st"),
     ],
 )
-def test_broken_row_names_file_and_line(tmp_path, change, message):
+def test_broken_row_names_file_line_and_entry(tmp_path, change, message):
     path = tmp_path / "trajectories.jsonl"
     append_group(path, of_text("fine"))
     with path.open("a", encoding="utf-8") as file:

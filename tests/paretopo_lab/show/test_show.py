@@ -232,7 +232,7 @@ def test_a_run_without_trajectories_says_how_to_keep_them(tmp_path, capsys):
     assert "a run keeps rollouts if run.trajectories is above 0" in capsys.readouterr().err
     (run.path / "trajectories.jsonl").write_text('{"step": 1}\n', encoding="utf-8")
     assert cli.main(["show", str(run.path)]) == 2
-    assert "line 1 is not a group of rollouts: KeyError('id')" in capsys.readouterr().err
+    assert "line 1 is not a group of rollouts: it lacks id" in capsys.readouterr().err
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path):
