@@ -176,5 +176,6 @@ class ToolAgentExecutor(MultiTurnAgentExecutor):
         return response
 
     async def _make_agent(self, tokenizer: Any, label: dict[str, Any]) -> ToolAgent:
-        made: ToolAgent = self.agent(self._config, tokenizer, label)
+        make = type(self).agent  # `self.agent` would bind a function as a method
+        made: ToolAgent = make(self._config, tokenizer, label)
         return made

@@ -7,4 +7,4 @@ from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 class AgentExecutor(ToolAgentExecutor):
     """The class that OpenRLHF looks for."""
 
-    agent = staticmethod(make_agent)
+    agent = make_agent

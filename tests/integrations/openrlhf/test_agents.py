@@ -45,17 +45,17 @@ class Engine:
 
 @pytest.fixture
 def execute(monkeypatch):
-    """``f(turn, label, timeout, reason)``: a rollout of an agent with that turn."""
+    """``f(turn, label, timeout, reason, made_by)``: a rollout of an agent with that turn."""
     from paretopo.integrations.openrlhf.agent import ToolAgentExecutor
 
-    def make(turn, label="42", timeout=600.0, reason="stop"):
+    def make(turn, label="42", timeout=600.0, reason="stop", made_by=lambda kind: kind):
         class Agent(ToolAgent):
             pass
 
         Agent.turn = turn
 
         class Executor(ToolAgentExecutor):
-            agent = Agent
+            agent = made_by(Agent)
             turn_timeout = timeout
 
         text = "[optimiser]\nmax_completion_tokens = 3\n"
@@ -77,6 +77,19 @@ def test_a_rollout_that_ran_out_of_room_is_marked(execute, reason, done, cut):
     response = asyncio.run(execute(turn, reason=reason))
     assert response["action_ranges"] == [(3, 5)]
     assert response["truncated"] is cut
+
+
+def test_a_function_makes_the_agent(execute):
+    def function_of(kind):
+        def make(config, tokenizer, label):
+            return kind(config, tokenizer, label)
+
+        return make
+
+    async def turn(self, text):
+        return Turn(done=True, reward_components={"correct": float(self.label["answer"])})
+
+    assert asyncio.run(execute(turn, made_by=function_of))["reward"] == 42.0
 
 
 def test_blocking_turn_is_named_and_delays_no_other(execute):
