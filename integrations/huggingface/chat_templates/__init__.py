@@ -12,9 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from paretopo.config import OWN, ConfigError
+from paretopo.config import CHATML_TOOLS, OWN, ConfigError
 
-_BUNDLED = "chatml-tools"
 _CHATML = ("<|im_start|>", "<|im_end|>")
 
 
@@ -31,7 +30,7 @@ def set_chat_template(tokenizer: Any, name: str, path: str) -> dict[str, Any] | 
             tokenizer lacks the template's tokens.
     """
     template, response = _read_template(name)
-    if name == _BUNDLED:
+    if name == CHATML_TOOLS:
         missing = [one for one in _CHATML if one not in tokenizer.get_vocab()]
         if missing:
             raise ConfigError(
@@ -56,10 +55,10 @@ def fill_response(value: Any, end: str) -> Any:
 
 def _read_template(name: str) -> tuple[str, dict[str, Any] | None]:
     """Return the template, and its response template if the file comes with one."""
-    file = Path(__file__).with_name(f"{name}.jinja") if name == _BUNDLED else Path(name)
+    file = Path(__file__).with_name(f"{name}.jinja") if name == CHATML_TOOLS else Path(name)
     if file.suffix != ".jinja" or not file.is_file():
         raise ConfigError(
-            f'model.chat_template must be "{OWN}", "{_BUNDLED}" or a .jinja file, got {name!r}'
+            f'model.chat_template must be "{OWN}", "{CHATML_TOOLS}" or a .jinja file, got {name!r}'
         )
     text = file.read_text(encoding="utf-8")
     back = file.with_suffix(".json")

@@ -15,6 +15,7 @@ from paretopo.config.objectives import MEASURES, SKIPPED, UNASKED, Objective
 from paretopo.config.rules import RULES
 from paretopo.config.run import SECTIONS, RunConfig
 from paretopo.config.sections import (
+    CHATML_TOOLS,
     MAX_GRAD_NORM,
     NONE,
     OWN,
@@ -32,6 +33,7 @@ from paretopo.config.toml import dumps, from_table, load, loads, parse_override,
 
 __all__ = [
     "ABOUT",
+    "CHATML_TOOLS",
     "MAX_GRAD_NORM",
     "MEASURES",
     "METHODS",

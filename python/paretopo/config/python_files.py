@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from paretopo.config.keys import ConfigError
-from paretopo.config.sections import MADE_UP, NONE
+from paretopo.config.sections import CHATML_TOOLS, MADE_UP, NONE, OWN
 
 if TYPE_CHECKING:
     from paretopo.config.run import RunConfig
@@ -139,8 +139,8 @@ _FILES = (
 _OWN = {"task.train", "task.held_out", "task.tools", "warmup.file", "rewards.file"}
 _NOT_HASHED = {"model.path", "warmup.shared"}  # gigabytes; a folder
 # Keys whose value is a file, or one of `_NO_FILE`.
-_MUST_EXIST = ("task", "rewards", "warmup.file", "tool.corpus")
-_NO_FILE = (NONE, MADE_UP)
+_MUST_EXIST = ("task", "rewards", "warmup.file", "tool.corpus", "model.chat_template")
+_NO_FILE = (NONE, MADE_UP, OWN, CHATML_TOOLS)
 
 
 def list_missing_files(config: RunConfig) -> list[str]:
@@ -183,7 +183,7 @@ _CODE = {
     "warmup.file": NONE,
     "rewards.file": NONE,
     "tool.isolation": "bubblewrap",
-    "openrlhf.options": NONE,
+    "openrlhf.options": NONE,  # OpenRLHF trusts the code of models and data sets, too
 }
 
 

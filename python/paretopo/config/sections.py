@@ -19,6 +19,7 @@ from paretopo.config.keys import ConfigError, is_named, key, settled
 MADE_UP = "made up"  # questions
 NONE = "none"
 OWN = "own"  # chat template
+CHATML_TOOLS = "chatml-tools"  # chat template
 TINY = "tiny"
 WEIGHT_DECAY, MAX_GRAD_NORM = 0.0, 1.0  # of the optimiser, on every back end
 BY_MODEL = "by model"  # shown as the default if RunConfig sets it

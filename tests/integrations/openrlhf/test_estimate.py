@@ -96,6 +96,7 @@ def test_a_dry_run_needs_no_trainer_and_makes_no_folder(tmp_path, monkeypatch, c
         (["openrlhf.gpus_per_node=7", "openrlhf.engines=7"], "must be a multiple of the 7 GPUs"),
         (["optimiser.lr=1"], "optimiser"),
         (["rewards.file=none.py", "backend=trl"], "rewards.file: there is no file none.py"),
+        (["model.path=x", "model.chat_template=no.jinja"], "_template: there is no file no.jinja"),
     ],
 )
 def test_a_dry_run_refuses_the_faults_of_a_training(tmp_path, capsys, settings, complaint):
