@@ -255,7 +255,13 @@ class RunFolder(Folder):
             raise ConfigError(f"there is no folder {path}: give a run folder")
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} is not a run folder: it holds no config.toml")
-        run = cls(path, load(path / "config.toml"))
+        try:
+            config = load(path / "config.toml")
+        except ConfigError as error:
+            old = "unknown key" in str(error)
+            way = "; if an earlier version wrote it, delete the line" if old else ""
+            raise ConfigError(f"{error}{way}") from None
+        run = cls(path, config)
         directory = run.manifest.get("directory")  # a broken manifest is refused here
         if directory is not None:
             run.config = anchor(run.config, (path / directory).resolve())

@@ -128,6 +128,14 @@ def test_broken_manifest_is_reported(run, text):
     assert RunFolder.open(run.path).manifest == {}
 
 
+def test_a_key_of_an_earlier_version_is_named_with_the_way_out(run):
+    path = run.path / "config.toml"
+    written = path.read_text(encoding="utf-8")
+    path.write_text(f'{written}[openrlhf]\nagent = "task"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"openrlhf\.agent; .* wrote it, delete the line$"):
+        RunFolder.open(run.path)
+
+
 def test_truncating_drops_later_rows_of_both_files(run):
     run.truncate_after(5, 9)  # nothing there yet
     for step in range(6):
