@@ -320,7 +320,8 @@ class Session:
         """Resume from a checkpoint's state, or start afresh with None; drop later records.
 
         Raises:
-            ValueError: The state belongs to another run folder.
+            ValueError: The controller's state has another format, number of objectives or length
+                of stage 1.
         """
         if state is not None:
             self.controller.load_state_dict(state["controller"])
