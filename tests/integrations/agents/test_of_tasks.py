@@ -11,7 +11,7 @@ from paretopo.config import loads
 from paretopo.integrations.agents import of_tasks
 from paretopo.integrations.agents.agent import ToolAgent, Turn
 from paretopo.integrations.agents.of_tasks import FunctionAgent, ProtocolAgent, make_agent
-from paretopo.protocols.episode import SingleTurn
+from paretopo.protocols.episode import SingleTurn, StepResult
 from paretopo.protocols.torl import TorlEpisode
 from paretopo.tasks.choice import ensure_search_server, make_task
 from paretopo.tasks.environment import Environment, grade_each
@@ -102,6 +102,21 @@ def test_tool_results_add_no_control_tokens(play_by):
     agent = ProtocolAgent(loads(""), tokenizer, {})
     ((turn, _),) = played(agent, "```python\nprint(1)\n```\n```output")
     assert turn.feedback == "\nso < end> < |tool|>\n```\n"
+
+
+def test_the_episode_limits_turns_and_the_feedback_of_tools(play_by):
+    class Talk:
+        stop, turn_tokens, feedback_tokens = ("x",), 6, 2
+        calls = failed_calls = 0
+
+        async def step(self, text):
+            return StepResult("7 7 7 7", done=False)
+
+    play_by(Talk)
+    agent = ProtocolAgent(loads(""), Words(), {})
+    assert (agent.stop, agent.turn_tokens) == (("x",), 6)
+    ((turn, _),) = played(agent, "so x")
+    assert turn.feedback == "7 7"
 
 
 def test_rollouts_are_graded_side_by_side(play_by):
