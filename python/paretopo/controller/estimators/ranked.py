@@ -14,6 +14,9 @@ from paretopo.controller.estimators.groups import (
     weighted_sum,
 )
 
+# Advantages of the paper's groups of 8 span at most this.
+_WIDEST = 8.0
+
 
 def pareto(
     rewards: Array, weights: np.ndarray, mask: Array, *, beta: float = 0.5, centre: Centre = "mean"
@@ -28,32 +31,13 @@ def pareto(
     front: Array = paretopo_core.pareto_advantage(
         rewards, weights=weights, beta=0.0, centre="none", mask=inside
     )
+    # The place in the front, from the lowest weighted sum, 0, to the highest, 1.
     same = mask[:, None, :] & (front[:, :, None] == front[:, None, :])
-    values = front + beta * (place_in_range(weighted_sum(rewards, weights, mask), same) - 0.5)
-    return centre_ranks(values, centre, mask)
-
-
-# Advantages of the paper's groups of 8 span at most this.
-_WIDEST = 8.0
-
-
-def place_in_range(scalar: Array, among: Array) -> Array:
-    """Return (groups, points) the place of a number from the lowest, 0, to the highest, 1.
-
-    Args:
-        scalar: (groups, points).
-        among: (groups, 1 or points, points), the rollouts to compare each one with.
-    """
-    lowest, highest = (one[..., 0] for one in extremes(scalar[:, None, :], among))
+    scalar = weighted_sum(rewards, weights, mask)
+    lowest, highest = (one[..., 0] for one in extremes(scalar[:, None, :], same))
     ties = ~(highest > lowest)
-    return np.where(ties, 0.5, (scalar - lowest) / np.where(ties, 1.0, highest - lowest))
-
-
-def centre_ranks(values: Array, centre: Centre, mask: Array) -> Array:
-    """Centre the ranks of each group, and divide those of a group that span more than 8.
-
-    Ranks grow with the group, and the size of a step must not.
-    """
-    centred = centre_groups(mask_out(values, mask), centre, mask)
+    place = np.where(ties, 0.5, (scalar - lowest) / np.where(ties, 1.0, highest - lowest))
+    centred = centre_groups(mask_out(front + beta * (place - 0.5), mask), centre, mask)
+    # Ranks grow with the group, and the size of a step must not.
     lowest, highest = extremes(centred, mask)
     return centred * (_WIDEST / (highest - lowest).clip(_WIDEST))
