@@ -78,7 +78,8 @@ def interrupt(run: RunFolder, number: int, when: str, *, resume: bool = False) -
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, warmups: str) -> RunFolder:
     economy = {"objectives.calls.economy": "paretopo"}
     shared = {"warmup.shared": warmups}
-    config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD, **economy, **shared})
+    falling = {"optimiser.learning_rate_schedule": "cosine"}
+    config = loads(SMALL, {"run.tensorboard": HAS_TENSORBOARD, **economy, **falling, **shared})
     run = RunFolder.create(tmp_path_factory.mktemp("whole"), config)
     train(config, run)
     return run
@@ -119,6 +120,9 @@ def test_records_match_the_run(uninterrupted):
     assert [row["step"] for row in evaluations] == [0, 2, 4, 6, 7]
     assert [row["phase"] for row in evaluations] == ["warmup", "train", "train", "train", "final"]
     assert all(sum(row["rank_histogram"]) == 8 for row in steps)
+    rates = [row["learning_rate"] for row in steps]
+    assert rates[0] == 1e-3
+    assert rates == sorted({*rates}, reverse=True)
     assert all(row["by_kind"].keys() == {"fact"} for row in evaluations)
     for row in evaluations:
         # The gated economy cannot exceed the accuracy, nor the economy of all rollouts.
