@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from paretopo.subcommands import Refusal
 from paretopo_lab.cli.study import add_arguments, study
 from research import questions
 from research.claims import format_claims
@@ -31,7 +32,11 @@ def main() -> int:
     )
     add_arguments(parser)
     questions.write_missing()
-    return study(parser.parse_args(), TABLES, format_claims)
+    try:
+        return study(parser.parse_args(), TABLES, format_claims)
+    except Refusal as refusal:
+        print(f"paretopo: {refusal}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

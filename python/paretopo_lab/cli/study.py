@@ -125,8 +125,8 @@ def _train(plan: Plan, out: Path, arguments: argparse.Namespace) -> dict[Cell, s
     from paretopo_lab.study import grid
     from paretopo_lab.study.records import read_records
 
-    left = len(plan.cells()) - len(read_records(plan, out))
-    with make_bar(total=left, unit="training", desc="study") as bar:
+    left = grid.find_missing(plan, read_records(plan, out))
+    with make_bar(total=len(left), unit="training", desc="study") as bar:
 
         def advance(cell: Cell, failure: str | None) -> None:
             bar.set_postfix_str(f"{cell}{' FAILED' if failure else ''}", refresh=False)

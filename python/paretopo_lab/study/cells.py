@@ -47,7 +47,6 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
         the warm-up.
 
     Raises:
-        ConfigError: a plan with study.preferences has a task with a configuration.
         RuntimeError: the training failed; with the last lines of its error output.
     """
     began = time.monotonic()
@@ -56,13 +55,8 @@ def run_cell(plan: Plan, cell: Cell, runs: Path) -> Row:
     if section.table is not None:
         overrides, steps = plan.overrides_of(cell.method), section.steps or plan.study.steps
         evaluations = section.table.train(overrides, cell.seed, steps, plan.study)
-    elif plan.study.preferences is None:
-        evaluations, further = _train_language_model(plan, cell, runs)
     else:
-        raise ConfigError(
-            f"study.preferences trains tables only, and tasks.{cell.task} has a configuration: "
-            'train one policy with paretopo train and paretopo.preference = "given"'
-        )
+        evaluations, further = _train_language_model(plan, cell, runs)
     return {
         "task": cell.task,
         "method": cell.method,

@@ -9,10 +9,11 @@ import contextlib
 import multiprocessing
 import os
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
+from paretopo.config import ConfigError
 from paretopo.records.files import Row
 from paretopo_lab.study.cells import die_with_parent, run_cell
 from paretopo_lab.study.plan import Cell, Plan
@@ -45,13 +46,14 @@ def run(
         The cells that failed, and their errors; the others went on.
 
     Raises:
-        ConfigError: the records are broken, another study writes them, or see `check_starts`.
+        ConfigError: the records are broken, another study writes them, or see `check_starts` and
+            `find_missing`.
         KeyboardInterrupt: Ctrl-C came; the cells that had ended are kept.
     """
     out.mkdir(parents=True, exist_ok=True)
     with claim_records(out):
         known = read_records(plan, out)
-        missing = [cell for cell in plan.cells() if cell not in known]
+        missing = find_missing(plan, known)
         failures: dict[Cell, str] = {}
         for cell, row, failure in _run_here(plan, missing, out, workers):
             if row is not None:
@@ -63,6 +65,22 @@ def run(
             if on_end is not None:
                 on_end(cell, failure)
     return failures
+
+
+def find_missing(plan: Plan, records: Container[Cell]) -> list[Cell]:
+    """Return the cells that have no record.
+
+    Raises:
+        ConfigError: one of them would train a language model, and the plan has study.preferences.
+    """
+    missing = [cell for cell in plan.cells() if cell not in records]
+    for cell in missing:
+        if plan.study.preferences is not None and plan.tasks[cell.task].config is not None:
+            raise ConfigError(
+                f"study.preferences trains tables only, and tasks.{cell.task} has a configuration: "
+                'train one policy with paretopo train and paretopo.preference = "given"'
+            )
+    return missing
 
 
 Ended = tuple[Cell, Row | None, str | None]

@@ -24,6 +24,7 @@ from paretopo_lab.study.records import (
     claim_records,
     read_records,
 )
+from research.__main__ import main
 from research.grid import TABLES
 
 ROOT = Path(__file__).parents[3]
@@ -401,11 +402,20 @@ def test_changed_input_file_makes_a_training_out_of_date(tmp_path, train):
     assert not set(before) & {fingerprint(plan, cell) for cell in cells}
 
 
-def test_fronts_are_trained_of_tables_only(tmp_path, train):
-    plan = train(study={"preferences": 3, "seeds": 1, "methods": ["kimi"]})
-    ended, failures = run(plan, tmp_path)
-    assert len(ended) == 1
-    assert "study.preferences trains tables only, and tasks.mine" in str(failures)
+def test_fronts_of_language_models_are_refused_before_any_training(
+    tmp_path, train, monkeypatch, capsys
+):
+    plan = train(study={"preferences": 3})
+    with pytest.raises(ConfigError, match=r"study\.preferences trains tables only"):
+        run(plan, tmp_path)
+    file = tmp_path / "fronts.toml"
+    section = "[study]\nmethods = ['grpo']\npreferences = 3\n"
+    file.write_text(f"{section}[tasks.mine]\nconfig = 'mine.toml'\ncost = 'tokens'\n")
+    monkeypatch.setattr(sys, "argv", ["research", str(file)])
+    assert main() == 2
+    *_, line = capsys.readouterr().err.splitlines()  # after "loading packages"
+    assert line.startswith("paretopo: study.preferences trains tables only, and tasks.mine")
+    assert not (tmp_path / "fronts").exists()
 
 
 def test_a_task_without_tables_needs_a_configuration():
