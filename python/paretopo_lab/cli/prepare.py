@@ -120,7 +120,8 @@ def _print_manifest(manifest: dict[str, Any], folder: Path) -> None:
     print(f"{manifest['name']}: {manifest['title']}")
     published = manifest["published"]["sha256"]
     for file in manifest["files"]:
-        same = "  as published" if file["sha256"] == published else ""
+        is_same = file["sha256"] == published
+        same = "" if published is None else f"  {'' if is_same else 'not '}as published"
         print(f"  from     {file['path']}  {file['bytes']:,} bytes  sha256 {file['sha256']}{same}")
     print(f"  read     {manifest['read']:>9,} rows")
     for reason, count in manifest["dropped"].items():

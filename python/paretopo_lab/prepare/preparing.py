@@ -111,14 +111,14 @@ def prepare(source: Source, file: Path, out: Path, options: Options) -> Manifest
             _describe_file(writer.path) | {"path": writer.path.name, "rows": writer.rows}
             for writer in writers
         ],
-        "warnings": _find_warnings(source, tally, excluded),
+        "warnings": _find_warnings(source, file, tally, excluded),
     }
     path = out / source.name / MANIFEST
     path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return manifest
 
 
-def _find_warnings(source: Source, tally: Tally, excluded: Sequence[Path]) -> list[str]:
+def _find_warnings(source: Source, file: Path, tally: Tally, excluded: Sequence[Path]) -> list[str]:
     warnings = []
     own = tally.read - tally.dropped[ELSEWHERE]
     if not source.accepts_count(own):
@@ -126,6 +126,9 @@ def _find_warnings(source: Source, tally: Tally, excluded: Sequence[Path]) -> li
         warnings.append(
             f"{own:,} rows of {source.title}, where {about}{source.rows:,} are published"
         )
+    digest = sha256_of(file)
+    if source.sha256 is not None and digest != source.sha256:
+        warnings.append(f"the file is not as published: sha256 {digest}, expected {source.sha256}")
     lost = tally.dropped.total() - tally.dropped[ELSEWHERE]
     if lost and not source.training:
         warnings.append(f"{lost:,} rows of a benchmark could not be used")

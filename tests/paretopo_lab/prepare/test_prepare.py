@@ -30,7 +30,8 @@ def test_files_come_from_the_hub_in_the_state_of_the_table(tmp_path, monkeypatch
         (source.repository, source.file, {"repo_type": "dataset", "revision": source.revision})
     ]
     assert len(list(read_rows(tmp_path / "data/math500/test.jsonl"))) == 500
-    assert capsys.readouterr().err == ""
+    (warning,) = capsys.readouterr().err.splitlines()  # the number of rows is the published one
+    assert "the file is not as published" in warning
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -70,7 +71,10 @@ def test_command_prints_a_summary(tmp_path, monkeypatch, capsys):
     ]
     made.write(tmp_path / "train.parquet", rows)
     assert cli.main(["prepare", "math500", "--from", "math.jsonl"]) == 0
-    capsys.readouterr()
+    printed, warned = capsys.readouterr()
+    digest = hashlib.sha256((tmp_path / "math.jsonl").read_bytes()).hexdigest()
+    assert f"sha256 {digest}  not as published\n" in printed
+    assert f"warning: the file is not as published: sha256 {digest}, expected 35dc4108" in warned
     assert cli.main(["prepare", "torl", "--from", "train.parquet", "--held-out", "0.1"]) == 0
     printed, warned = capsys.readouterr()
     lines = [line.split() for line in printed.splitlines()]
@@ -88,6 +92,7 @@ def test_command_prints_a_summary(tmp_path, monkeypatch, capsys):
         summary = f"wrote {output['rows']} rows data/torl/{output['path']} sha256 {digest}"
         assert summary.split() in lines
     assert "warning: 302 rows of ToRL's training set, where about 28,000" in warned
+    assert "as published" not in printed + warned  # no checksum of it is published
 
 
 @pytest.mark.parametrize(

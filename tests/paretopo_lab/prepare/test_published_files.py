@@ -56,7 +56,8 @@ def test_every_claimed_file_is_prepared_whole(tmp_path, name, file, count, first
     assert instructed == (count if "fireopd" in file else 0)
     source = SOURCES[name]
     warning = f"{count:,} rows of {source.title}, where {source.rows:,} are published"
-    assert manifest["warnings"] == ([] if count == source.rows else [warning])
+    about_rows = [one for one in manifest["warnings"] if "rows of" in one]
+    assert about_rows == ([] if count == source.rows else [warning])
 
 
 def test_both_copies_of_a_benchmark_ask_the_same():
