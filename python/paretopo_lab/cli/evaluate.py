@@ -25,7 +25,8 @@ examples:
   paretopo evaluate runs/RUN --tool rag --data data/nq/test.jsonl --limit 500
   paretopo evaluate runs/RUN --tool python --data data/aime24/test.jsonl \\
       --temperature 1 --samples 16
-  paretopo compare evaluations/*/trajectories.jsonl      tests evaluations against each other
+  paretopo compare evaluations/*/trajectories.jsonl --by model --by kind \\
+      --objective reward_components.correct:max --objective reward_components.calls:min
 
 tools:
   task      the run's own task, with its tool, grader, objectives and reward functions. The
@@ -252,6 +253,7 @@ def _evaluate(
     arguments: argparse.Namespace,
 ) -> None:
     from paretopo_lab.document.report import write_table
+    from paretopo_lab.evaluate.folder import compare_command
     from paretopo_lab.evaluate.results import results_table, summarise_folder
 
     done = {(one.datasource, one.id) for one in folder.read_answers()}
@@ -280,7 +282,8 @@ def _evaluate(
         folder.finish()
     table = results_table(folder.name, results)
     print("\n".join(write_table(table, aligned=True)))
-    print(f"\nto compare it:     paretopo compare {folder.path}/trajectories.jsonl OTHERS")
+    print(table.note)
+    print(f"\nto compare it:     {compare_command(folder.path)}")
     print(f"the model's texts: paretopo show {folder.path}")
 
 

@@ -41,14 +41,14 @@ def add_report(subcommands: Subcommands) -> None:
 
 def _run(arguments: argparse.Namespace, _: Sequence[str]) -> int:
     from paretopo.config import ConfigError
-    from paretopo_lab.evaluate.folder import is_evaluation
+    from paretopo_lab.evaluate.folder import compare_command, is_evaluation
 
     need("matplotlib")
     for path in arguments.runs:
         if is_evaluation(path):
             refuse(
                 f"{path} is an evaluation on published questions: paretopo evaluate prints its "
-                f"table, and paretopo compare {path}/trajectories.jsonl compares it with others"
+                f"table; to compare it with others: {compare_command(Path(path))}"
             )
     runs = _leave_out_others(arguments.runs)
     out = None if arguments.out is None else Path(arguments.out)

@@ -175,6 +175,19 @@ def is_evaluation(path: str | Path) -> bool:
     return "evaluation" in (files.parse_object(manifest.read_bytes()) or {})
 
 
+def compare_command(path: Path) -> str:
+    """Return the command that tests an evaluation against others, to print.
+
+    >>> compare_command(Path("a"))[:45]
+    'paretopo compare a/trajectories.jsonl OTHERS '
+    """
+    return (
+        f"paretopo compare {shlex.quote(str(path / 'trajectories.jsonl'))} OTHERS --by model "
+        "--by kind --objective reward_components.correct:max "
+        "--objective reward_components.calls:min"
+    )
+
+
 def load_data(
     files: Sequence[str | Path], limit: int
 ) -> tuple[list[Example], list[dict[str, Any]]]:

@@ -123,7 +123,11 @@ def results_table(name: str, results: Mapping[str, Result]) -> Table:
         ]
         for datasource, one in results.items()
     ]
-    return Table(header, rows, 2)
+    note = (
+        "In brackets: 95 % intervals; of EM Wilson's, of #Tool Student's t, of right / call "
+        "Fieller's; all over questions."
+    )
+    return Table(header, rows, 2, note=note)
 
 
 def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:

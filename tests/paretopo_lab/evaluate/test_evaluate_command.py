@@ -22,7 +22,7 @@ from paretopo.records.schema import Example, write_rows
 from paretopo.tools.search import SearchClient
 from paretopo.tools.search_engine import bm25
 from paretopo.tools.search_engine.server import serve_in_thread
-from paretopo_lab.evaluate.folder import EvaluationFolder
+from paretopo_lab.evaluate.folder import EvaluationFolder, compare_command
 from paretopo_lab.evaluate.prompting import Tools, make_requests
 from paretopo_lab.evaluate.settings import EvaluationSettings
 
@@ -109,6 +109,8 @@ def test_every_tool(world, search_url, tmp_path, capsys, data, tool, em, calls):
     assert folder.name == "tiny-7B"
     said = capsys.readouterr()
     assert f"{100 * em:.1f} [" in said.out
+    assert "In brackets: 95 % intervals" in said.out
+    assert compare_command(out) in said.out
     # The same again is done already; anything else is refused.
     assert evaluate(world, data, "--search-url", search_url, tool=tool, out=out) == 0
     assert (out / "trajectories.jsonl").read_text() == groups

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import shlex
 
 import pytest
 from support.run_stories import answer_all, spread_calls, tell
@@ -238,10 +239,10 @@ def test_compare_takes_the_evaluations_that_report_refuses(tmp_path, capsys):
     folders = [answer_all(tmp_path / name, name, data) for name, data in (("a", ours), ("b", base))]
     files = [str(folder.path / "trajectories.jsonl") for folder in folders]
     assert main(["report", str(folders[0].path)]) == 2
-    assert f"paretopo compare {files[0]}" in capsys.readouterr().err
-    columns = ("reward_components.correct:max", "reward_components.calls:min")
-    words = [word for one in columns for word in ("--objective", one)]
-    assert main(["compare", *files, *words, "--by", "model", "--by", "kind", "--json"]) == 0
+    _, *words = shlex.split(capsys.readouterr().err.partition("with others: ")[2])
+    assert words[:2] == ["compare", files[0]]
+    words[words.index("OTHERS")] = files[1]
+    assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     pair = ("a kind=math500", "b kind=math500")
     correct, calls = (one for one in found["tests"] if (one["first"], one["second"]) == pair)
