@@ -14,6 +14,10 @@ class HalfPairError(ValueError):
     """A text holds half of a surrogate pair."""
 
 
+class EncodingError(ValueError):
+    """A text is not in UTF-8."""
+
+
 def parse_json(text: bytes, *, halves: bool = False) -> Any:
     r"""Parse JSON, and refuse half of a surrogate pair, which no tokenizer and no file takes.
 
@@ -22,6 +26,7 @@ def parse_json(text: bytes, *, halves: bool = False) -> Any:
         halves: True to accept such halves.
 
     Raises:
+        EncodingError: The text is not in UTF-8.
         HalfPairError: A text in it holds half of a surrogate pair.
         ValueError: The text is no JSON.
 
@@ -30,6 +35,8 @@ def parse_json(text: bytes, *, halves: bool = False) -> Any:
     """
     try:
         content = json.loads(text.decode())
+    except UnicodeDecodeError as error:
+        raise EncodingError(f"no JSON in UTF-8 (byte {error.start})") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"no JSON ({error})") from None
     suspect = "" if halves or not _ESCAPED.search(text) else json.dumps(content, ensure_ascii=False)

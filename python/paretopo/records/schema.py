@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from paretopo.parsing import parse_json
+from paretopo.parsing import EncodingError, parse_json
 
 _LONGEST_LINE = 16 * 2**20  # bytes; a torn or hostile file must not fill the memory
 _TEXTS = ("id", "datasource", "question", "prompt")
@@ -183,6 +183,10 @@ def read_lines(path: Path, *, halves: bool = False) -> Iterator[tuple[int, Any]]
 def _parse_line(line: bytes, path: Path, number: int, *, halves: bool) -> Any:
     try:
         return parse_json(line, halves=halves)
+    except EncodingError as error:
+        raise DataError(
+            f"{path}, line {number}: {error}; export the file as JSONL in UTF-8"
+        ) from None
     except ValueError as error:
         start = line[:80].decode(errors="replace")
         raise DataError(f"{path}, line {number}: {error}: {_quote(start)}") from None

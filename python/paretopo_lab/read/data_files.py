@@ -103,6 +103,8 @@ def _read_json(path: Path, _: _Columns) -> Iterator[tuple[str, Any]]:
         raise DataError(f"{path} is larger than {_LARGEST_JSON // 2**20} MiB: make it a .jsonl")
     try:
         content = json.loads(path.read_bytes())
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: no JSON in UTF-8; export the file as JSON in UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: no JSON ({error}); one object a line is .jsonl") from None
     if isinstance(content, dict):
@@ -146,7 +148,11 @@ def _read_cells(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             for cells in lines:
                 if cells:
                     yield lines.line_num, cells
-    except (csv.Error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise DataError(
+            f"{path}, after line {lines.line_num}: no CSV in UTF-8; export the file as CSV in UTF-8"
+        ) from None
+    except csv.Error as error:
         raise DataError(f"{path}, after line {lines.line_num}: no CSV: {error}") from None
     finally:
         csv.field_size_limit(limit)

@@ -458,9 +458,10 @@ def test_broken_files_are_named_with_line_and_column(tmp_path, capsys, name, con
 
 
 def test_missing_folders_and_binary_files_are_named(tmp_path, capsys):
-    (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe")
-    binary = refused(capsys, str(tmp_path / "a.jsonl"), *OBJECTIVES)
-    assert "a.jsonl, line 1: no JSON ('utf-8' codec can't decode byte 0xff" in binary
+    for name in ("a.jsonl", "a.json", "a.xlsx"):
+        (tmp_path / name).write_bytes(b"\xff\xfe")
+        binary = refused(capsys, str(tmp_path / name), *OBJECTIVES)
+        assert f"{name}, line 1: no JSON in UTF-8 (byte 0); export the file as JSONL" in binary
     assert "is a folder; name files in it" in refused(capsys, str(tmp_path), *OBJECTIVES)
     missing = refused(capsys, str(tmp_path / "none.csv"), *OBJECTIVES)
     assert "none.csv cannot be read: No such file or directory" in missing

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import re
 import sys
 
 import pytest
@@ -65,7 +66,7 @@ HOSTILE = {
     "deep.json": b"[" * 100_000,
     "text.json": b"Who?",
     "number.json": b"3",
-    "binary.json": bytes(range(256)),
+    "binary.json": b"\xff",
     "text.parquet": b"Who?",
     "empty.parquet": b"",
     "magic.parquet": b"PAR1" + b"\xff" * 100 + b"PAR1",
@@ -89,6 +90,8 @@ def test_hostile_files_are_refused(tmp_path, name):
     text = refusal(tmp_path / name)
     if name.startswith("pointer"):
         assert "git lfs pull" in text
+    if name in ("binary.csv", "binary.json"):
+        assert re.search("export the file as (CSV|JSON) in UTF-8", text)
 
 
 def test_truncated_parquet_file_is_refused(tmp_path, monkeypatch):
