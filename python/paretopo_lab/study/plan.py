@@ -131,7 +131,8 @@ class TaskSection:
     most_by_kind: Mapping[str, float] = dataclasses.field(default_factory=dict)
     # Language models: policies, (accuracy, cost), among them the best by each measure.
     best: tuple[tuple[float, float], ...] = ((1.0, 0.0),)
-    # Records with preferences: the best policies, (share right, share right and saved).
+    # Records with preferences: the best policies, (share right, share right and saved). They are
+    # part of the fingerprint of finished studies; nothing else reads them.
     best_front: tuple[tuple[float, float], ...] = ()
     table: Table | None = None
 

@@ -263,6 +263,10 @@ def test_mixtures_do_not_beat_the_best_policy():
         ({"best": [[1.5, 1.0]]}, "tasks.mine.best must be pairs"),
         ({"best": [[1.0, -1.0]]}, "tasks.mine.best must be pairs"),
         ({"best": "shop"}, "tasks.mine.best must be pairs of an accuracy and a cost, got 'shop'"),
+        (
+            {"best_front": [[1.0, 1.1]]},
+            "tasks.mine.best_front must be pairs of numbers from 0 to 1",
+        ),
         ({"best": [[1.0, 4.0]]}, "tasks.mine.best needs a policy that is right more often than 0"),
         ({"most_by_kind": {"easy": 1.0}, "most": 2.0}, "in place of tasks.mine.most"),
         ({"most_by_kind": {"easy": 0.0}}, "must be a table of costs above 0, .*got {'easy': 0.0}"),
