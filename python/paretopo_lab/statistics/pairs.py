@@ -29,7 +29,7 @@ class Comparison:
         p: Of the sign-flip test, two-sided, corrected for all that is compared at once.
         raw_p: The same, not corrected.
         margin: Differences up to this are as good as none.
-        least_p: The smallest p that this many seeds can give, corrected too.
+        least_p: The smallest p that so many pairs can give, corrected too.
     """
 
     other: Any
@@ -48,7 +48,7 @@ class Comparison:
     def interval(self) -> tuple[float, float]:
         """95 % interval of the mean difference: the sign-flip test of this comparison, inverted.
 
-        Infinite of fewer than 6 seeds; not corrected for other comparisons.
+        Infinite of fewer than 6 pairs; not corrected for other comparisons.
         """
         return sign_flip_interval(self.differences)
 
@@ -65,7 +65,7 @@ class Comparison:
         "more" or "less" where the difference is significant and its mean above the margin; "equal"
         where the whole interval lies within the margin, "no worse" where it begins above its lower
         end, "no better" where it ends below its upper end; else "unknown". "too few seeds" where
-        no differences at all could be significant.
+        so few pairs, seeds or questions, could never be significant.
         """
         if self.least_p >= SIGNIFICANT:
             return "too few seeds"
