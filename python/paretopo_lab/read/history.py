@@ -41,7 +41,7 @@ class History:
         steps: The rows of its training steps.
         evaluations: The rows of its evaluations since the end of the warm-up: earlier ones would
             only stretch axes.
-        outcomes: The rewards of these evaluations by objective, with the run's final optima.
+        outcomes: The rewards of these evaluations by objective, as scored at the time.
         sweeps: With preferences, the rows of each evaluation, one for each preference;
             ``evaluations`` and ``outcomes`` are then means over them. Otherwise empty.
         points: The outcomes of the last sweep.
