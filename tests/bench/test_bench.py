@@ -1,5 +1,6 @@
 """The benchmark checks answers before it times them, survives its peers and compares builds."""
 
+import shutil
 import signal
 import sys
 from dataclasses import replace
@@ -55,6 +56,15 @@ def test_a_run_measures_resumes_and_prints_leads(tmp_path, monkeypatch, capsys):
     assert "fronts.csv is complete" in capsys.readouterr().out
     assert cli.main(["cooking", "--out", str(tmp_path)]) == 2
     assert "operation must be one of fronts, filter" in capsys.readouterr().err
+
+
+def test_a_record_counts_before_its_packed_copy(tmp_path):
+    packed = CHECKOUT / "bench/results/amd-epyc-26-2-avx2/fronts.csv.xz"
+    shutil.copy(packed, tmp_path)
+    known = rows.read(packed)
+    assert len(rows.read_all(tmp_path, ["fronts", "filter"])) == len(known) > 1
+    rows.write(tmp_path / "fronts.csv", known[:1])
+    assert [row.case for row in rows.read_all(tmp_path, ["fronts"])] == [known[0].case]
 
 
 @pytest.mark.parametrize("column", ["avx512", "avx2"])
