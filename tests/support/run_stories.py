@@ -87,11 +87,3 @@ def answer_all(path, name, data, **settings):
             folder.append(Group(rollouts))
     folder.finish()
     return folder
-
-
-def spread_calls(questions, solved, calls):
-    """Answers to so many questions, `solved` of them right, with `calls` in all."""
-    each, rest = divmod(calls, questions)
-    return {
-        f"q{number}": [(number < solved, each + (number < rest))] for number in range(questions)
-    }

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from paretopo.integrations.huggingface.policy import shared_warmup
 from paretopo_lab.study import plan as plans
 from paretopo_lab.study.analysis import Results
 
@@ -32,13 +31,6 @@ def make_results(ends, switches=None, ablations=()):
         courses = {name: [value, value] for name, value in (row | {"preference": share}).items()}
         records[cell] = {"evaluations": {**courses, "cost": [4.0, calls], "step": [0, 9]}}
     return Results(plan, records)
-
-
-def write_warmup(config):
-    """Write the policy that a training of this configuration would begin with."""
-    file = shared_warmup(config)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(str(config.seed).encode())
 
 
 ENDS = {

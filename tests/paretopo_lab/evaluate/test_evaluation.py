@@ -6,7 +6,7 @@ import math
 import shlex
 
 import pytest
-from support.run_stories import answer_all, spread_calls, tell
+from support.run_stories import answer_all, tell
 
 from paretopo.cli import main
 from paretopo.config import ConfigError, loads
@@ -231,6 +231,14 @@ def test_several_samples_count_by_their_means(tmp_path):
     found = summarise_folder(folder)["nq"]
     assert (found.samples, found.calls) == (2, pytest.approx(1.5))
     assert found.em == pytest.approx((6 + 4) / 24)
+
+
+def spread_calls(questions, solved, calls):
+    """Answers to so many questions, `solved` of them right, with `calls` in all."""
+    each, rest = divmod(calls, questions)
+    return {
+        f"q{number}": [(number < solved, each + (number < rest))] for number in range(questions)
+    }
 
 
 def test_compare_takes_the_evaluations_that_report_refuses(tmp_path, capsys):

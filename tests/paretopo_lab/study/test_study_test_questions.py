@@ -4,9 +4,9 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from support.studies import write_warmup
 
 from paretopo.config import ConfigError, load
+from paretopo.integrations.huggingface.policy import shared_warmup
 from paretopo.records.folder import RunFolder, fresh_folder
 from paretopo_lab.study import cells
 from paretopo_lab.study import plan as plans
@@ -34,6 +34,13 @@ def evaluation(accuracy, calls):
 def by_question(right, calls):
     pairs = zip(right, calls, strict=True)
     return {f"q{at}": {"correct": one, "calls": two} for at, (one, two) in enumerate(pairs)}
+
+
+def write_warmup(config):
+    """Write the policy that a training of this configuration would begin with."""
+    file = shared_warmup(config)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(str(config.seed).encode())
 
 
 class Commands:
