@@ -15,7 +15,7 @@ import numpy as np
 from bench import workloads
 from bench.workloads import FRONTS, Array
 
-NEWCOMERS = 50  # points that one run adds to an archive
+_NEWCOMERS = 50  # points that one run adds to an archive
 ON_GPU = 0  # threads of a case that runs on a GPU
 DRAWN = 4  # k of hypervolume_advantage
 VALID = 4  # points of a padded group that count
@@ -157,7 +157,7 @@ class Case:
         """Shape (points, objectives) or (groups, points, objectives); smaller is better."""
         if self.groups:
             return workloads.make_groups(self.groups, self.points, self.objectives, self.dtype)
-        more = dict.fromkeys(("archive_add", "archive_bounded"), NEWCOMERS)
+        more = dict.fromkeys(("archive_add", "archive_bounded"), _NEWCOMERS)
         more["hypervolume_improvement"] = CANDIDATES
         more["expected_hypervolume_improvement"] = UNCERTAIN
         more |= dict.fromkeys(REFERENCE_INDICATORS, REFERENCE_POINTS)

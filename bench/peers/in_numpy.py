@@ -665,7 +665,7 @@ class Numpy:
 
     def exact_subset(self, case: Case) -> Callable[[], Any] | None:
         """Combine every last point of a subset with every one before it."""
-        return partial(find_best_subset, case.doubles, case.ref, case.kept)
+        return partial(_find_best_subset, case.doubles, case.ref, case.kept)
 
     def hypervolume_advantage(self, case: Case) -> Callable[[], Any] | None:
         """Every cell of every grid against every point."""
@@ -673,12 +673,12 @@ class Numpy:
             return None
         sides, mask = case.ref - case.doubles, case.mask
         if mask is None:
-            return partial(compute_hypervolume_advantages, sides, DRAWN)
+            return partial(_compute_hypervolume_advantages, sides, DRAWN)
 
         def run() -> Array:
             advantages = np.zeros(mask.shape)
             for g, keep in enumerate(mask):
-                advantages[g, keep] = compute_hypervolume_advantages(sides[g][None, keep], DRAWN)
+                advantages[g, keep] = _compute_hypervolume_advantages(sides[g][None, keep], DRAWN)
             return advantages
 
         return run
@@ -704,7 +704,7 @@ def compute_advantages(ranks: Array, rewards: Array, weights: Array) -> Array:
     return np.asarray(raw - raw.mean(axis=1, keepdims=True))
 
 
-def compute_hypervolume_advantages(sides: Array, k: int) -> Array:
+def _compute_hypervolume_advantages(sides: Array, k: int) -> Array:
     """Compute the advantages of HV@k, shape (groups, points), some groups at a time.
 
     Args:
@@ -745,7 +745,7 @@ def _chances_to_miss(n: int, k: int) -> Array:
     return np.array([math.comb(n - c, k) / math.comb(n, k) for c in range(n + 1)])
 
 
-def find_best_subset(front: Array, ref: Array, k: int) -> Array:
+def _find_best_subset(front: Array, ref: Array, k: int) -> Array:
     """Find the subset of a front of two objectives with the largest hypervolume.
 
     Dynamic programming over the size of the subset and its last point: O(k · n²).

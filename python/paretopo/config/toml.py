@@ -156,7 +156,7 @@ def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
     {'paretopo.conflict': 1.0}
     """
     flat: dict[str, Any] = {}
-    for name, value in by_dotted_name(values).items():
+    for name, value in _by_dotted_name(values).items():
         table, _, last = name.rpartition(".")
         section, _, owner = table.rpartition(".")
         kind, full = _class_of(section), name
@@ -177,16 +177,16 @@ def flatten_names(values: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
+def _by_dotted_name(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that a table of sections sets, by dotted name.
 
-    >>> by_dotted_name({"recipe": "paper", "paretopo": {"gate": "success", "k": 2}})
+    >>> _by_dotted_name({"recipe": "paper", "paretopo": {"gate": "success", "k": 2}})
     {'recipe': 'paper', 'paretopo.gate': 'success', 'paretopo.k': 2}
     """
     found: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping) and value:
-            found |= {f"{name}.{key}": inner for key, inner in by_dotted_name(value).items()}
+            found |= {f"{name}.{key}": inner for key, inner in _by_dotted_name(value).items()}
         else:
             found[name] = value
     return found

@@ -67,7 +67,7 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
     >>> summarise("nq", [one]).productivity
     0.5
     """
-    grades, calls = question_grades(answered), question_means(answered, "calls")
+    grades, calls = _question_grades(answered), _question_means(answered, "calls")
     em, right = grades[~np.isnan(grades)], np.nan_to_num(grades)
     samples = max(len(one.solved) for one in answered)
     called = bool(calls.sum() > 0)
@@ -83,9 +83,9 @@ def summarise(datasource: str, answered: Sequence[AnsweredQuestion]) -> Result:
         calls_interval=_clip_at_zero(t_interval(calls)),
         productivity=float(right.sum() / calls.sum()) if called else math.nan,
         productivity_interval=_clip_at_zero(t_interval(right, calls)),
-        unanswered=1.0 - float(question_means(answered, "answered").mean()),
-        response_tokens=float(question_means(answered, "tokens").mean()),
-        truncated=float(question_means(answered, "truncated").mean()),
+        unanswered=1.0 - float(_question_means(answered, "answered").mean()),
+        response_tokens=float(_question_means(answered, "tokens").mean()),
+        truncated=float(_question_means(answered, "truncated").mean()),
         truncated_wrong=float(np.mean([_share_cut_and_wrong(one) for one in answered])),
     )
 
@@ -130,17 +130,17 @@ def results_table(name: str, results: Mapping[str, Result]) -> Table:
     return Table(header, rows, 2, note=note)
 
 
-def question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:
+def _question_grades(answered: Sequence[AnsweredQuestion]) -> NDArray[np.float64]:
     """Return (questions,) the share of right among graded responses of each, NaN without any.
 
-    >>> question_grades([AnsweredQuestion("1", "nq", (True, None), (), (), (), ())]).tolist()
+    >>> _question_grades([AnsweredQuestion("1", "nq", (True, None), (), (), (), ())]).tolist()
     [1.0]
     """
     known = [[right for right in one.solved if right is not None] for one in answered]
     return np.array([np.mean(one) if one else np.nan for one in known], np.float64)
 
 
-def question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:
+def _question_means(answered: Sequence[AnsweredQuestion], name: str) -> NDArray[np.float64]:
     """Return (questions,) the mean of a measure over each question's samples."""
     return np.array([np.mean(getattr(one, name)) for one in answered], np.float64)
 
