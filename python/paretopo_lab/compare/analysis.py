@@ -28,7 +28,8 @@ from paretopo_lab.statistics.pairs import Comparison, compare
 
 _MARGIN = 0.1  # of the range, between the worst model and the guessed reference
 _ERRORS = 2.0  # standard errors, by which that model's mean is made worse before
-_MOST_TESTED = 15  # pairs of models
+_MOST_PAIRS = 6  # of four models; of more, each is tested against the first
+_MOST_TESTED = 15
 _FEW_QUESTIONS = 20
 _NONE = (math.nan, math.nan)
 
@@ -333,12 +334,12 @@ def _choose_tested(scores: Scores) -> tuple[list[tuple[int, int]], list[str]]:
         for one, other in itertools.combinations(range(len(groups)), 2)
         if groups[one] == groups[other] >= 0
     ]
-    if len(pairs) <= _MOST_TESTED:
+    if len(pairs) <= _MOST_PAIRS:
         return pairs, []
     firsts = [pair for pair in pairs if pair[0] == groups.index(groups[pair[0]])]
     shared = f"{len(pairs):,} pairs of models share questions: "
     if len(firsts) <= _MOST_TESTED:
-        return firsts, [f"{shared}tested is each model against the first on the same questions."]
+        return firsts, [f"{shared}each model is tested against the first on the same questions."]
     return [], [f"{shared}none is tested. Pass fewer models to test them question by question."]
 
 
