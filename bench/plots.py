@@ -43,7 +43,7 @@ def draw(rows: Sequence[Measurement], folder: Path) -> list[Path]:
     """
     written = []
     for operation in dict.fromkeys(row.operation for row in rows):
-        if operation == "bounds":  # so many lines say less than the smallest lead
+        if operation == "bounds":  # its 132 lines would not be readable
             continue
         timed = [row for row in rows if row.operation == operation and row.is_timed]
         lines = _find_lines(timed)

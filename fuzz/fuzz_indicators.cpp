@@ -26,7 +26,7 @@ void run(Bytes& bytes) {
     const std::vector<double> weights(2 * width, 0.5);
     const int samples = bytes.next(1, 70);
     const std::uint8_t seed = bytes.next();
-    // All points as those of three runs.
+    // Three runs share the points.
     std::vector<double> points;
     std::vector<std::int64_t> runs;
     for (std::size_t at = 0; at < in.rows(); ++at) {

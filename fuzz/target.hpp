@@ -122,7 +122,7 @@ class OnGpu {
     OnGpu(const Batch<Scalar>& batch, Bytes& bytes)
         : batch_(batch), mapping_(static_cast<Mapping>(bytes.next() % 4)) {}
 
-    // For an operation, with the scratch that it needs; valid until the next call.
+    // Returns a place with the scratch that an operation needs. The next call invalidates it.
     Emulated place(std::int64_t (*scratch_of)(Emulated, Batch<Scalar>)) {
         const std::int64_t bytes = scratch_of({mapping_, nullptr}, batch_);
         scratch_.assign(static_cast<std::size_t>(bytes), '\x7f');

@@ -19,7 +19,7 @@ from bench.workloads import FRONTS, Array
 _MOST_SETS = 10_000  # sets of a batch that a loop in Python may go through
 _DENSE = 10_000  # points whose pairs fit in memory as a list
 _MOST_PAIRED = 10_000  # points whose pairs fit in memory as a table of bools
-_MOST_AT_ONCE = 30_000_000  # booleans: who attains which cell
+_MOST_AT_ONCE = 30_000_000  # booleans, one for each point and cell
 
 
 def answer_each(case: Case, answer: Callable[[Array], Any]) -> Callable[[], Any] | None:
@@ -92,7 +92,7 @@ class Moocore:
         return answer_each(case, partial(self._library.hv_contributions, ref=case.ref))
 
     def hypervolume_gradient(self, case: Case) -> Callable[[], Any] | None:
-        """Has no gradient: without one objective, contributions to the points before.
+        """moocore has none: a slope is a contribution without that objective, among earlier points.
 
         No two points may have the same value.
         """
@@ -741,7 +741,7 @@ def _integrate(sides: Array, k: int) -> Array:
 
 
 def _chances_to_miss(n: int, k: int) -> Array:
-    """For c from 0 to n, the chance that k draws of n miss all of c."""
+    """Return, for c from 0 to n, the chance that k draws from n points miss c of them."""
     return np.array([math.comb(n - c, k) / math.comb(n, k) for c in range(n + 1)])
 
 

@@ -43,7 +43,7 @@ class ParetoExperienceMaker(RemoteExperienceMaker):
         sizes = [len(experience.index) for experience in experiences]
         for experience, own in zip(experiences, given.flatten()[order].split(sizes), strict=True):
             experience.rewards = own.float()
-            del experience.info[ROLLOUTS]  # OpenRLHF logs the mean of all else in it
+            del experience.info[ROLLOUTS]  # OpenRLHF logs the mean of every other entry
         experiences = super().compute_advantages_and_returns(experiences)
         for experience, reward, std in zip(
             experiences, rewards, spread.flatten()[order].split(sizes), strict=True

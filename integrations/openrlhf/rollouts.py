@@ -198,10 +198,10 @@ def with_text(rollout: Rollout, experience: Any, row: int, tokenizer: Any) -> Ro
     )
 
 
-def measured(status: Mapping[str, Any]) -> dict[str, float]:
+def read_status(status: Mapping[str, Any]) -> dict[str, float]:
     """Return OpenRLHF's numbers of a step under the names of our records.
 
-    >>> measured({"policy_loss": 0.5, "actor_lr": 1e-6, "reward": 1.0})
+    >>> read_status({"policy_loss": 0.5, "actor_lr": 1e-6, "reward": 1.0})
     {'loss': 0.5, 'learning_rate': 1e-06}
     """
     return {ours: float(status[name]) for ours, name in _FROM_STATUS.items() if name in status}

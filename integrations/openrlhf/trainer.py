@@ -17,7 +17,7 @@ from openrlhf.trainer import ppo_trainer
 from openrlhf.utils.logging_utils import init_logger
 
 from paretopo.integrations.openrlhf.experience import ParetoExperienceMaker
-from paretopo.integrations.openrlhf.rollouts import ROLLOUTS, measured, with_text
+from paretopo.integrations.openrlhf.rollouts import ROLLOUTS, read_status, with_text
 from paretopo.integrations.openrlhf.samples import ParetoSamplesGenerator
 from paretopo.records.trajectories import choose_recorded
 from paretopo.rollout import Rollout
@@ -79,7 +79,7 @@ class ParetoTraining:
     ) -> None:
         """Record the step, evaluate if it is due, then log and save as OpenRLHF does."""
         logs = dict(logs_dict or {})
-        ours = ray.get(self._session.record_step.remote(global_step, measured(logs), logs))
+        ours = ray.get(self._session.record_step.remote(global_step, read_status(logs), logs))
         logger.info(f"step {global_step} of {self.args.paretopo.steps}: {_format_numbers(ours)}")
         logs |= ours
         if self.args.paretopo.rehearsal:

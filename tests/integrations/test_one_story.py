@@ -26,7 +26,7 @@ from paretopo.integrations.advantages import spread
 from paretopo.integrations.openrlhf.rollouts import (
     find_components,
     make_rollout,
-    measured,
+    read_status,
     with_text,
 )
 from paretopo.integrations.trl.generated import Generated
@@ -244,7 +244,7 @@ class OnOpenRLHF:
         advantages = self.session.advantages(rollouts)
         names = {"loss": "policy_loss", "grad_norm": "actor_grad_norm", "learning_rate": "actor_lr"}
         status = {names[ours]: value for ours, value in MEASURED.items()}
-        self.session.record_step(step, measured(status))
+        self.session.record_step(step, read_status(status))
         return advantages
 
     def evaluate(self, step, story):

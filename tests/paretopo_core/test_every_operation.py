@@ -144,7 +144,7 @@ def test_wrong_tensors_are_named(name):
 def test_masked_arrays_get_a_hint(name):
     points = np.ma.masked_array(np.arange(18.0).reshape(6, 3), mask=False)
     points.mask[1, 0] = points.mask[4, 2] = True
-    for masked in (points, np.ma.masked_array(points.data)):  # the latter without a mask
+    for masked in (points, np.ma.masked_array(points.data)):  # the second has no mask
         with pytest.raises(TypeError, match="s is a masked array") as caught:
             CALLS[name].run(masked, -3)
         advice = str(caught.value).partition("mask=")[2]

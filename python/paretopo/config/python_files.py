@@ -159,7 +159,7 @@ def hash_own_files(config: RunConfig) -> dict[str, str]:
 
 
 def hash_run_files(config: RunConfig) -> dict[str, str]:
-    """Return the SHA-256 of every file that a run reads, as :func:`hash_files`.
+    """Return the SHA-256 of every file that a run reads, with :func:`hash_files`.
 
     Weights of models are left out.
     """

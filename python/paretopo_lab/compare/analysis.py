@@ -28,7 +28,7 @@ from paretopo_lab.statistics.pairs import Comparison, compare
 
 _MARGIN = 0.1  # of the range, between the worst model and the guessed reference
 _ERRORS = 2.0  # standard errors, by which that model's mean is made worse before
-_MOST_PAIRS = 6  # of four models; of more, each is tested against the first
+_MOST_PAIRS = 6  # those of four models; beyond, each model is tested against the first
 _MOST_TESTED = 15
 _FEW_QUESTIONS = 20
 _NONE = (math.nan, math.nan)
@@ -336,7 +336,8 @@ def _choose_tested(scores: Scores) -> tuple[list[tuple[int, int]], list[str]]:
     ]
     if len(pairs) <= _MOST_PAIRS:
         return pairs, []
-    firsts = [pair for pair in pairs if pair[0] == groups.index(groups[pair[0]])]
+    first = {groups[one]: one for one, _ in reversed(pairs)}
+    firsts = [pair for pair in pairs if pair[0] == first[groups[pair[0]]]]
     shared = f"{len(pairs):,} pairs of models share questions: "
     if len(firsts) <= _MOST_TESTED:
         return firsts, [f"{shared}each model is tested against the first on the same questions."]

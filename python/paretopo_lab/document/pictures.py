@@ -173,7 +173,7 @@ def name_points(axes: Axes, points: Series, names: Mapping[int, str]) -> None:
 
 
 class _Pair(NamedTuple):
-    """Two axes, which have a panel."""
+    """The two objectives of a panel."""
 
     up: int
     along: int
@@ -314,7 +314,8 @@ def _shades(front: Front) -> Any:
     from matplotlib.colors import Normalize
 
     steps = _steps(front.groups[0])
-    few = matplotlib.colormaps["viridis"].resampled(32)  # the bar of more would be a bitmap
+    # matplotlib would draw the bar of more colours as a bitmap.
+    few = matplotlib.colormaps["viridis"].resampled(32)
     return ScalarMappable(Normalize(steps.min(), steps.max()), few)
 
 

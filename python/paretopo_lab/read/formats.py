@@ -137,9 +137,9 @@ def _convert_questions(path: Path, rows: Sequence[Placed]) -> Iterator[Placed]:
 
 
 def _digest_source(run: RunFolder) -> str:
-    """Return a prefix for the names of held-out questions: those of other sets are others."""
+    """Return a prefix for the names of held-out questions, with which no two sets share a name."""
     if run.manifest.get("script"):
-        return ""  # whose prompts are the names
+        return ""  # a script names its questions by their prompts
     task, files = run.config.task, run.manifest.get("files", {})
     made = (task, run.config.seed) if task.is_made_up else task.held_out
     source = (task.name, files.get("task.held_out") or made)

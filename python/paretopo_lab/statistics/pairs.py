@@ -48,7 +48,7 @@ class Comparison:
     def interval(self) -> tuple[float, float]:
         """95 % interval of the mean difference: the sign-flip test of this comparison, inverted.
 
-        Infinite of fewer than 6 pairs; not corrected for other comparisons.
+        Infinite for fewer than 6 pairs; not corrected for other comparisons.
         """
         return sign_flip_interval(self.differences)
 

@@ -93,7 +93,7 @@ def test_three_own_rewards_are_trained_on_and_recorded(folder):
 
 
 def test_broken_reward_stops_the_run_without_losing_records(folder):
-    """test_script.py has the other ways to break."""
+    """test_script_refusals.py has the other ways to break."""
     config = load(folder / "config.toml")
     run = RunFolder.create(folder / "runs", config)
     appended = run.append_step

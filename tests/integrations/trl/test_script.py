@@ -1,15 +1,13 @@
-"""A user's own script on TRL: its session records, evaluates, resumes and reports errors."""
+"""A user's own script on TRL: its session records, evaluates and resumes."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import socket
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -19,76 +17,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from datasets import Dataset, IterableDataset
-from support.tiny_trainers import grpo_arguments, tiny_policy
+from support.scripts import TABLE, digits, even, make_trainer, watched
 from transformers import EarlyStoppingCallback, TrainerCallback
 
 from paretopo.cli import main
-from paretopo.config import ConfigError, ParetoPOConfig
+from paretopo.config import ConfigError
 from paretopo.controller.by_group import advantages_by_group
-from paretopo.integrations.trl import ControllerTrainer, ParetoGRPOTrainer, ScriptSession
+from paretopo.integrations.trl import ScriptSession
 from paretopo.records.folder import RunFolder
 from paretopo.rollout import BadRollout
 from paretopo_lab.training.report import write_report
-
-TABLE = {
-    "objectives": [
-        {"name": "digits", "weight": 0.6, "gate": True},
-        {"name": "tokens", "weight": 0.2, "high": 6},
-        {"name": "even", "weight": 0.2, "low": 0, "high": 1},
-    ]
-}
-
-
-def digits(completions, **_):
-    return [float(any(letter.isdigit() for letter in text)) for text in completions]
-
-
-def even(completions, **_):
-    """Does not apply to an answer without a number."""
-    return [
-        None
-        if not any(c.isdigit() for c in text)
-        else float(int(re.findall("[0-9]", text)[-1]) % 2)
-        for text in completions
-    ]
-
-
-def watched(completions, **_):
-    return [float(len(text)) for text in completions]
-
-
-def questions(count, start=0):
-    return [{"prompt": f"{start + i}+1=", "kind": "odd" if i % 2 else "even"} for i in range(count)]
-
-
-def make_trainer(folder, table=TABLE, functions=(digits, even), *, session=None, **settings):
-    own = {name: settings.pop(name, None) for name in ("callbacks", "environment_factory")}
-    held_out = settings.pop("held_out", Dataset.from_list(questions(5, start=20)))
-    method = settings.pop("method", None)
-    training = settings.pop("train_dataset", None) or Dataset.from_list(questions(6))
-    defaults = {
-        "per_device_train_batch_size": 8,
-        "per_device_eval_batch_size": 8,
-        "num_generations": 4,
-        "num_generations_eval": 2,
-        "max_completion_length": 6,
-        "max_steps": 4,
-        "logging_steps": 1,
-        "eval_strategy": "steps",
-        "eval_steps": 2,
-    }
-    given = {} if table is None else {"session": session or ScriptSession(table, method=method)}
-    return ParetoGRPOTrainer(
-        args=grpo_arguments(folder, **defaults | settings),
-        reward_funcs=list(functions),
-        train_dataset=training,
-        eval_dataset=held_out,
-        **tiny_policy("a b"),
-        **given,
-        **own,
-    )
-
 
 # ---- records ---------------------------------------------------------------------------------
 
@@ -405,6 +343,38 @@ def test_epochs_and_asynchronous_rewards(tmp_path, caplog):
     assert len(list(tmp_path.glob("*/complete"))) == 2
 
 
+HYPERVOLUME, DIGITS = "eval_paretopo/outcome_hypervolume", "paretopo/measured/digits"
+
+
+def test_early_stopping_reads_the_hypervolume_among_the_logs(tmp_path, caplog):
+    stop = EarlyStoppingCallback(early_stopping_patience=1, early_stopping_threshold=100.0)
+    trainer = make_trainer(
+        tmp_path,
+        save_strategy="steps",
+        save_steps=2,
+        load_best_model_at_end=True,
+        metric_for_best_model=HYPERVOLUME,
+        greater_is_better=True,
+        max_steps=8,
+        callbacks=[stop],
+    )
+    trainer.train()
+    assert "early stopping is disabled" not in caplog.text
+    assert trainer.state.global_step == 4  # no gain of 100 between steps 2 and 4
+    logs = trainer.state.log_history
+    reached = {row["step"]: row[HYPERVOLUME] for row in logs if HYPERVOLUME in row}
+    assert [*reached] == [0, 2, 4]
+    assert trainer.state.best_metric == max(reached[2], reached[4])
+    run = RunFolder.open(tmp_path)
+    kept = [row["measured"]["digits"] for row in run.steps()]
+    logged = [row[DIGITS] for row in logs if DIGITS in row]
+    assert logged == pytest.approx(kept)
+    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
+    assert run.manifest["status"] == "stopped"
+    way = "Go on with trainer.train(resume_from_checkpoint=True)."
+    assert f"The run has stopped. {way} See its records with:" in caplog.text
+
+
 # ---- resumption ------------------------------------------------------------------------------
 
 
@@ -454,184 +424,12 @@ def test_only_the_same_run_is_resumed(copy, tmp_path):
     assert foreign.is_dir()  # TRL's own are never removed
 
 
-# ---- refused settings ------------------------------------------------------------------------
-
-
-REFUSED = [
-    ({"objectives": [{"name": "digit"}, {"name": "even"}]}, {}, "did you mean 'digits'"),
-    ({"objectives": [{"name": "digits"}]}, {}, "function 'even' is not an objective"),
-    (TABLE, {"functions": (digits, lambda **_: [0.0])}, r"<lambda>.*: give each function one"),
-    (TABLE, {"gradient_accumulation_steps": 4, "steps_per_generation": 2}, "got 2 .* 1 and 4"),
-    (TABLE, {"method": "gdpoo"}, "did you mean 'gdpo'"),
-    (TABLE, {"method": "otc_grpo"}, "there is no objective 'calls' to set"),
-    (TABLE | {"rewards": {"file": "rewards.py"}}, {}, "rewards.file is for paretopo train"),
-    (TABLE | {"trl": {"generation": "--use_vllm true"}}, {}, "a script's own arguments choose"),
-    (TABLE | {"run": {"tensorboard": True}}, {}, r"run\.tensorboard .* GRPOConfig.report_to"),
-    ("nowhere.toml", {}, "no configuration file at nowhere.toml"),
-    (TABLE | {"optimizer": {}}, {}, "unknown key optimizer; did you mean 'optimiser'"),
-]
-
-
-@pytest.mark.parametrize(("table", "settings", "message"), REFUSED)
-def test_unsuitable_settings_are_refused_before_training(tmp_path, table, settings, message):
-    with pytest.raises(ConfigError, match=message):
-        make_trainer(tmp_path, table, **settings)
-    assert not (tmp_path / "config.toml").exists()
-
-
-def test_held_out_questions_are_one_data_set(tmp_path):
-    for held_out in (
-        {"a": Dataset.from_list(questions(2))},
-        IterableDataset.from_generator(lambda: iter(questions(2))),
-    ):
-        with pytest.raises(ConfigError, match="eval_dataset must be one data set with a length"):
-            make_trainer(tmp_path, held_out=held_out)
-    with pytest.warns(UserWarning, match="there is no eval_dataset: nothing is evaluated"):
-        make_trainer(tmp_path, held_out=None, eval_strategy="no")
-
-
-def test_held_out_prompts_that_are_trained_on_are_named(tmp_path):
-    with pytest.warns(UserWarning, match="2 of the 3 prompts of eval_dataset are also trained on"):
-        make_trainer(tmp_path, held_out=Dataset.from_list(questions(3, start=4)))
-
-
-HYPERVOLUME, DIGITS = "eval_paretopo/outcome_hypervolume", "paretopo/measured/digits"
-
-
-def test_early_stopping_reads_the_hypervolume_among_the_logs(tmp_path, caplog):
-    stop = EarlyStoppingCallback(early_stopping_patience=1, early_stopping_threshold=100.0)
-    trainer = make_trainer(
-        tmp_path,
-        save_strategy="steps",
-        save_steps=2,
-        load_best_model_at_end=True,
-        metric_for_best_model=HYPERVOLUME,
-        greater_is_better=True,
-        max_steps=8,
-        callbacks=[stop],
-    )
-    trainer.train()
-    assert "early stopping is disabled" not in caplog.text
-    assert trainer.state.global_step == 4  # no gain of 100 between steps 2 and 4
-    logs = trainer.state.log_history
-    reached = {row["step"]: row[HYPERVOLUME] for row in logs if HYPERVOLUME in row}
-    assert [*reached] == [0, 2, 4]
-    assert trainer.state.best_metric == max(reached[2], reached[4])
-    run = RunFolder.open(tmp_path)
-    kept = [row["measured"]["digits"] for row in run.steps()]
-    logged = [row[DIGITS] for row in logs if DIGITS in row]
-    assert logged == pytest.approx(kept)
-    assert [row["step"] for row in run.evaluations()] == [0, 2, 4]
-    assert run.manifest["status"] == "stopped"
-    way = "Go on with trainer.train(resume_from_checkpoint=True)."
-    assert f"The run has stopped. {way} See its records with:" in caplog.text
-
-
-def test_a_trainer_without_a_session_makes_its_own(tmp_path):
-    with pytest.warns(UserWarning, match="training has no gate") as warned:
-        trainer = make_trainer(tmp_path, None, max_steps=1)
-    assert {one.filename for one in warned if "gate" in str(one.message)} == {__file__}
-    assert [one.name for one in trainer.script.run.config.objectives] == ["digits", "even"]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: ScriptSession(metho="trl"), "has no argument 'metho': did you mean method=?"),
-        (lambda: ScriptSession(beta=0.1), "pass args=GRPOConfig(beta=...)"),
-        (lambda: ScriptSession(objectives=[]), 'pass session=ScriptSession({"objectives": ...})'),
-        (lambda: ScriptSession(eval_dataset=[]), "pass eval_dataset= to ParetoGRPOTrainer"),
-        (lambda: ScriptSession(zzz=1), "it has config, gate, threshold, names, method, overrides"),
-        (lambda: ScriptSession({}, "digits"), "ScriptSession(): too many positional arguments; p"),
-        *(
-            (lambda one=one: ScriptSession(**one), f"{next(iter(one))} must be given as ")
-            for one in (
-                {"config": [1]},
-                {"gate": digits},
-                {"names": "digits"},
-                {"method": 1},
-                {"overrides": [1]},
-            )
-        ),
-        (lambda: ParetoGRPOTrainer(method="gdpo"), "pass session=ScriptSession(method=...)"),
-        (lambda: ParetoGRPOTrainer(metho="gdpo"), "did you mean session=ScriptSession(method=."),
-        (lambda: ParetoGRPOTrainer(session=TABLE), "session must be given as a ScriptSession("),
-        (lambda: ParetoGRPOTrainer(controller=1), "pass controller= to ControllerTrainer"),
-        (lambda: ControllerTrainer(controller=ParetoPOConfig()), "controller must be given as a"),
-    ],
-)
-def test_a_wrong_argument_is_explained(call, message):
-    with pytest.raises((TypeError, ConfigError), match=re.escape(message)):
-        call()
-
-
-def test_evaluation_temperature_must_not_be_negative(tmp_path):
-    with pytest.raises(ValueError, match=r"evaluation_temperature must be at least 0, got -1"):
-        ParetoGRPOTrainer(
-            args=grpo_arguments(tmp_path),
-            reward_funcs=[digits],
-            train_dataset=Dataset.from_list(questions(6)),
-            **tiny_policy("a b"),
-            evaluation_temperature=-1,
-        )
-
-
-def test_a_session_serves_one_trainer(tmp_path):
-    session = ScriptSession(TABLE)
-    make_trainer(tmp_path, session=session)
-    with pytest.raises(ValueError, match="a ScriptSession serves one trainer"):
-        make_trainer(tmp_path, session=session)
-
-
-def rename(function, name):
-    def renamed(**columns):
-        return function(**columns)
-
-    renamed.__name__ = name
-    return renamed
-
-
-def fail(completions, **_):
-    raise ZeroDivisionError("oh")
-
-
-async def own_limit(completions, **_):
-    raise TimeoutError("theirs")
-
-
-@pytest.mark.parametrize(
-    ("broken", "complaint"),
-    [
-        (fail, "failed on prompt '2..1=' and 3 more: ZeroDivisionError: oh"),
-        (own_limit, "failed on prompt '2..1=' and 3 more: TimeoutError: theirs"),
-        pytest.param(
-            lambda **_: time.sleep(60),
-            "hung on prompt '2..1=' and 3 more: .* = 5 seconds",
-            marks=pytest.mark.long,
-        ),
-    ],
-)
-def test_a_reward_that_breaks_names_itself_and_prompts(tmp_path, broken, complaint):
-    if asyncio.iscoroutinefunction(broken):
-
-        async def even(**columns):
-            return await broken(**columns)
-    else:
-        even = rename(broken, "even")
-    table = TABLE | {"rewards": {"timeout": 5}}
-    with pytest.raises(BadRollout, match=f"the reward 'even' .*{complaint}"):
-        make_trainer(tmp_path, table, functions=(digits, even)).train()
-    manifest = RunFolder.open(tmp_path).manifest
-    assert manifest["status"] == "failed"
-    assert manifest["error"].startswith("BadRollout: the reward 'even'")
-
-
 # ---- several processes -----------------------------------------------------------------------
 
 TWO = """
 import sys
 sys.path[:0] = sys.argv[2:]
-from test_script import make_trainer
+from support.scripts import make_trainer
 trainer = make_trainer(sys.argv[1], per_device_train_batch_size=4, per_device_eval_batch_size=4)
 trainer.train()
 """
@@ -644,12 +442,11 @@ def test_two_processes_record_once_and_each_question_once(tmp_path):
         port = free.getsockname()[1]
     script = tmp_path / "two.py"
     script.write_text(TWO, encoding="utf-8")
-    here = Path(__file__)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"),
             *(f"--master-port={port}", str(script), str(tmp_path / "out")),
-            *(str(here.parent), str(here.parents[2])),
+            str(Path(__file__).parents[2]),
         ],
         capture_output=True,
         text=True,

@@ -47,7 +47,7 @@ def begin(tmp_path, monkeypatch):
 def test_interrupted_run_adopts_a_finished_warm_up(begin, tmp_path):
     assert begin("first") == begin.shared.read_text() == "whole"
     (tmp_path / "second").write_text("half")
-    for _ in range(2):  # the second time it has it already
+    for _ in range(2):  # the second turn finds it in place
         assert begin("second") == begin.loaded == "whole"
     assert list(begin.shared.parent.iterdir()) == [begin.shared]
 

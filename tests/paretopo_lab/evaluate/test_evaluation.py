@@ -234,7 +234,7 @@ def test_several_samples_count_by_their_means(tmp_path):
 
 
 def spread_calls(questions, solved, calls):
-    """Answers to so many questions, `solved` of them right, with `calls` in all."""
+    """Answer questions, `solved` of them rightly, with `calls` in all."""
     each, rest = divmod(calls, questions)
     return {
         f"q{number}": [(number < solved, each + (number < rest))] for number in range(questions)
